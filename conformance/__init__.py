@@ -1,0 +1,1 @@
+"""Does X follow the specification? Generated tests, the wire kit, traces."""

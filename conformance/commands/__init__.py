@@ -1,0 +1,1 @@
+"""The command `groupspec`, one file for each of its subcommands."""

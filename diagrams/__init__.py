@@ -1,0 +1,1 @@
+"""Pictures of the machines, drawn from their tables."""

@@ -1,0 +1,1 @@
+"""A reference implementation of a consumer, written independently of the specification."""

@@ -1,0 +1,1 @@
+"""A broker over TCP, scripted from outside."""

@@ -1,0 +1,322 @@
+"""What goes into the core and what comes out of it.
+
+The core is sans-IO: `Core.handle(event, now_ms)` takes one of the events below and returns outputs; nothing happens in
+between. A driver (`groupspec.impl.threads`) carries out the outputs and feeds back what follows from them.
+
+Words of the threading refactor (Apache Kafka wiki, "Consumer threading refactor design", section "Channel and Events"):
+events to the background thread are ServerEvents, each says whether it needs a coordinator; events to the polling thread
+are ConsumerEvents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import ClassVar
+
+from groupspec.impl.core.messages import OffsetAndMetadata, Request, Response, TopicPartition
+
+
+class ServerEventType(Enum):
+    """The kinds of event that the polling thread sends to the background thread."""
+
+    START = "START"
+    SUBSCRIBE = "SUBSCRIBE"
+    UNSUBSCRIBE = "UNSUBSCRIBE"
+    ASSIGN = "ASSIGN"
+    POLL = "POLL"
+    FETCH = "FETCH"
+    COMMIT = "COMMIT"
+    FETCH_COMMITTED = "FETCH_COMMITTED"
+    METADATA_UPDATE = "METADATA_UPDATE"
+    ENFORCE_REBALANCE = "ENFORCE_REBALANCE"
+    CALLBACK_STARTED = "CALLBACK_STARTED"
+    PARTITIONS_REVOKED = "PARTITIONS_REVOKED"
+    PARTITIONS_ASSIGNED = "PARTITIONS_ASSIGNED"
+    CLOSE = "CLOSE"
+
+
+class ConsumerEventType(Enum):
+    """The kinds of event that the background thread sends to the polling thread."""
+
+    ERROR = "ERROR"
+    REVOKE_PARTITIONS = "REVOKE_PARTITIONS"
+    ASSIGN_PARTITIONS = "ASSIGN_PARTITIONS"
+
+
+# In: from the application ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ServerEvent:
+    """An event of the application's, on its way to the background thread."""
+
+    type: ClassVar[ServerEventType]
+    required_coordinator: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Start(ServerEvent):
+    """The background thread has started: DOWN becomes INITIALIZED."""
+
+    type = ServerEventType.START
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribe(ServerEvent):
+    """The application wants these topics. Nothing is sent before its next poll (rule J7)."""
+
+    topics: tuple[str, ...]
+    type = ServerEventType.SUBSCRIBE
+
+
+@dataclass(frozen=True, slots=True)
+class Unsubscribe(ServerEvent):
+    """Release everything and leave the group; `future_id` is completed when that is done."""
+
+    future_id: int
+    type = ServerEventType.UNSUBSCRIBE
+
+
+@dataclass(frozen=True, slots=True)
+class Assign(ServerEvent):
+    """Manual assignment: no group, no heartbeats (rule D8)."""
+
+    partitions: tuple[TopicPartition, ...]
+    type = ServerEventType.ASSIGN
+
+
+@dataclass(frozen=True, slots=True)
+class Poll(ServerEvent):
+    """The application polled: the poll interval starts anew (rule P2), and work that waits for a poll goes on."""
+
+    type = ServerEventType.POLL
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch(ServerEvent):
+    """Fetch what is fetchable (the proposal's FETCH event; sent by each poll)."""
+
+    type = ServerEventType.FETCH
+
+
+@dataclass(frozen=True, slots=True)
+class Commit(ServerEvent):
+    """Commit these offsets; `future_id` is completed with the outcome. `deadline_ms` None: one try (asynchronous)."""
+
+    offsets: Mapping[TopicPartition, OffsetAndMetadata]
+    future_id: int
+    deadline_ms: int | None = None
+    type = ServerEventType.COMMIT
+    required_coordinator = True
+
+
+@dataclass(frozen=True, slots=True)
+class FetchCommitted(ServerEvent):
+    """Ask for committed offsets; `future_id` is completed with them."""
+
+    partitions: tuple[TopicPartition, ...]
+    future_id: int
+    deadline_ms: int
+    type = ServerEventType.FETCH_COMMITTED
+    required_coordinator = True
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataUpdate(ServerEvent):
+    """Refresh the metadata of these topics now."""
+
+    topics: tuple[str, ...]
+    type = ServerEventType.METADATA_UPDATE
+
+
+@dataclass(frozen=True, slots=True)
+class EnforceRebalance(ServerEvent):
+    """Rejoin although nothing changed (KIP-568)."""
+
+    reason: str
+    type = ServerEventType.ENFORCE_REBALANCE
+
+
+@dataclass(frozen=True, slots=True)
+class CallbackStarted(ServerEvent):
+    """The polling thread has taken a REVOKE_PARTITIONS event: from here on its kind (revoked, lost) is settled."""
+
+    type = ServerEventType.CALLBACK_STARTED
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionsRevoked(ServerEvent):
+    """The answer to REVOKE_PARTITIONS: the listener has returned (or raised; the protocol goes on, rule C4)."""
+
+    type = ServerEventType.PARTITIONS_REVOKED
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionsAssigned(ServerEvent):
+    """The answer to ASSIGN_PARTITIONS: the listener has returned (or raised)."""
+
+    type = ServerEventType.PARTITIONS_ASSIGNED
+
+
+@dataclass(frozen=True, slots=True)
+class Close(ServerEvent):
+    """Commit if auto-commit is on, release everything, leave, end the loop; `future_id` is completed at the end."""
+
+    future_id: int
+    deadline_ms: int
+    type = ServerEventType.CLOSE
+
+
+# In: from the network and the clock -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseReceived:
+    """The answer to the request with this id; a NoAnswer if there will never be one."""
+
+    request_id: int
+    response: Response
+
+
+@dataclass(frozen=True, slots=True)
+class TimerExpired:
+    """The named timer of the core has run out (see `Core.timers`)."""
+
+    timer: str
+
+
+# Out ------------------------------------------------------------------------------------------------------------------
+
+COORDINATOR = "coordinator"
+ANY_NODE = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class SendRequest:
+    """Send this request. `node`: COORDINATOR (its own connection to that broker), ANY_NODE, or a broker's id."""
+
+    request_id: int
+    node: str | int
+    request: Request
+    timeout_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectCoordinator:
+    """The coordinator was found: connect to it (a connection of its own, beside the one for fetching)."""
+
+    node_id: int
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class DisconnectCoordinator:
+    """The coordinator was forgotten; every request still under way to it is answered DISCONNECTED by the core itself."""
+
+    cause: str
+
+
+class CallbackKind(Enum):
+    """Why partitions are taken away: by the protocol, or because the membership is gone."""
+
+    REVOKED = "revoked"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """A ConsumerEvent: raise this from the application's next poll."""
+
+    type: ClassVar[ConsumerEventType] = ConsumerEventType.ERROR
+    error: Exception
+
+
+@dataclass(frozen=True, slots=True)
+class RevokePartitions:
+    """A ConsumerEvent: run the listener. The kind is read when it starts: `SubscriptionState.pending_callback()`."""
+
+    type: ClassVar[ConsumerEventType] = ConsumerEventType.REVOKE_PARTITIONS
+    partitions: tuple[TopicPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AssignPartitions:
+    """A ConsumerEvent: run the listener for these newly assigned partitions (maybe none)."""
+
+    type: ClassVar[ConsumerEventType] = ConsumerEventType.ASSIGN_PARTITIONS
+    partitions: tuple[TopicPartition, ...]
+
+
+ConsumerEvent = Error | RevokePartitions | AssignPartitions
+
+
+@dataclass(frozen=True, slots=True)
+class CompleteFuture:
+    """Hand this result, or this exception, to whoever holds the future."""
+
+    future_id: int
+    result: object = None
+    error: Exception | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The core has nothing more to do: the loop may end."""
+
+
+InputEvent = ServerEvent | ResponseReceived | TimerExpired
+Output = (
+    SendRequest
+    | ConnectCoordinator
+    | DisconnectCoordinator
+    | Error
+    | RevokePartitions
+    | AssignPartitions
+    | CompleteFuture
+    | Closed
+)
+
+
+class UnsolicitedResponse(Exception):
+    """An answer to a request that was never sent: what a correct peer never does.
+
+    A late answer, to a request that was sent and given up, is not one: it is ignored (rule J9).
+    """
+
+
+@dataclass(frozen=True)
+class PartitionDescription:
+    """One partition as the member sees it."""
+
+    state: str  # UNASSIGNED ASSIGNED AWAITING_POSITION FETCHABLE PAUSED PENDING_REVOCATION
+    position: int | None = None
+    paused: bool = False
+    buffered: bool = False
+    fetch_in_flight: bool = False
+
+
+@dataclass(frozen=True)
+class Description:
+    """The core's state, for tests, logs and people. Names of states are the proposal's.
+
+    connection: DOWN INITIALIZED COORDINATOR_DISCOVERY STABLE
+    rebalance:  UNJOINED PREPARE_REVOCATION REVOKING_PARTITION PARTITION_REVOKED PREPARING_REBALANCE
+                COMPLETING_REBALANCE ASSIGNING_PARTITIONS STABLE
+    heartbeat:  STOPPED DISABLED IDLE IN_FLIGHT
+    """
+
+    connection: str
+    rebalance: str
+    heartbeat: str
+    member_id: str
+    generation: int
+    protocol: str
+    owned: tuple[TopicPartition, ...]
+    rejoin_needed: bool
+    subscribed: bool
+    leaving: bool
+    partitions: Mapping[TopicPartition, PartitionDescription] = field(default_factory=dict)
+    timers_ms: Mapping[str, int] = field(default_factory=dict)

@@ -1,0 +1,371 @@
+"""The requests and answers that a consumer exchanges, without their versions.
+
+The core speaks in these objects; `groupspec.impl.network.codec` turns them into bytes of whatever version the two sides
+share, and leaves out or defaults the fields that a version lacks. Field names and meanings are those of Kafka's protocol
+guide (kafka.apache.org/protocol); times are in milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class ErrorCode(IntEnum):
+    """The error codes that a consumer can meet (org.apache.kafka.common.protocol.Errors), and two of our own.
+
+    DISCONNECTED and TIMED_OUT never stand on the wire: they are how the transport reports a request without an answer.
+    """
+
+    DISCONNECTED = -1001
+    TIMED_OUT = -1002
+    UNKNOWN_SERVER_ERROR = -1
+    NONE = 0
+    OFFSET_OUT_OF_RANGE = 1
+    UNKNOWN_TOPIC_OR_PARTITION = 3
+    LEADER_NOT_AVAILABLE = 5
+    NOT_LEADER_OR_FOLLOWER = 6
+    REQUEST_TIMED_OUT = 7
+    OFFSET_METADATA_TOO_LARGE = 12
+    NETWORK_EXCEPTION = 13
+    COORDINATOR_LOAD_IN_PROGRESS = 14
+    COORDINATOR_NOT_AVAILABLE = 15
+    NOT_COORDINATOR = 16
+    ILLEGAL_GENERATION = 22
+    INCONSISTENT_GROUP_PROTOCOL = 23
+    INVALID_GROUP_ID = 24
+    UNKNOWN_MEMBER_ID = 25
+    INVALID_SESSION_TIMEOUT = 26
+    REBALANCE_IN_PROGRESS = 27
+    INVALID_COMMIT_OFFSET_SIZE = 28
+    TOPIC_AUTHORIZATION_FAILED = 29
+    GROUP_AUTHORIZATION_FAILED = 30
+    UNSUPPORTED_VERSION = 35
+    INVALID_REQUEST = 42
+    FENCED_LEADER_EPOCH = 74
+    UNKNOWN_LEADER_EPOCH = 76
+    MEMBER_ID_REQUIRED = 79
+    GROUP_MAX_SIZE_REACHED = 81
+    FENCED_INSTANCE_ID = 82
+    UNSTABLE_OFFSET_COMMIT = 88
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class TopicPartition:
+    """One partition of one topic."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetAndMetadata:
+    """A position to commit, or one that was committed: the next offset to read."""
+
+    offset: int
+    metadata: str = ""
+    leader_epoch: int = -1
+
+
+# Requests ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ApiVersionsRequest:
+    """Which versions do you speak?"""
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataRequest:
+    """Brokers, and the partitions of these topics (None: of all)."""
+
+    topics: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class FindCoordinatorRequest:
+    """Which broker coordinates this group?"""
+
+    group_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class JoinGroupRequest:
+    """Take part in the next generation. `protocols` maps assignor name to subscription bytes, in order of preference."""
+
+    group_id: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    member_id: str
+    group_instance_id: str | None
+    protocols: tuple[tuple[str, bytes], ...]
+    reason: str = ""
+    protocol_type: str = "consumer"
+
+
+@dataclass(frozen=True, slots=True)
+class SyncGroupRequest:
+    """Ask for the assignment of this generation; the leader brings everybody's (`assignments`: member id, bytes)."""
+
+    group_id: str
+    generation: int
+    member_id: str
+    group_instance_id: str | None
+    protocol_name: str
+    assignments: tuple[tuple[str, bytes], ...] = ()
+    protocol_type: str = "consumer"
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatRequest:
+    """Still here, in this generation."""
+
+    group_id: str
+    generation: int
+    member_id: str
+    group_instance_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveGroupRequest:
+    """Gone, of one's own will."""
+
+    group_id: str
+    member_id: str
+    group_instance_id: str | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetCommitRequest:
+    """Remember these positions. Without membership: generation -1, member id "", no instance id."""
+
+    group_id: str
+    generation: int
+    member_id: str
+    group_instance_id: str | None
+    offsets: Mapping[TopicPartition, OffsetAndMetadata]
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetFetchRequest:
+    """Which positions are remembered?"""
+
+    group_id: str
+    partitions: tuple[TopicPartition, ...]
+    require_stable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ListOffsetsRequest:
+    """Where does each partition begin (timestamp -2) or end (-1)?"""
+
+    timestamps: Mapping[TopicPartition, int]
+
+
+@dataclass(frozen=True, slots=True)
+class FetchRequest:
+    """Records from these offsets on."""
+
+    offsets: Mapping[TopicPartition, int]
+    max_wait_ms: int
+    min_bytes: int
+    max_bytes: int
+    max_partition_bytes: int
+
+
+# Answers -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """A node and its address."""
+
+    node_id: int
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionMetadata:
+    """Who leads a partition (leader -1: nobody at the moment)."""
+
+    partition: int
+    leader: int
+    error: ErrorCode = ErrorCode.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class TopicMetadata:
+    """A topic and its partitions."""
+
+    topic: str
+    partitions: tuple[PartitionMetadata, ...]
+    error: ErrorCode = ErrorCode.NONE
+    topic_id: bytes = b"\0" * 16
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataResponse:
+    """The cluster as one broker sees it."""
+
+    brokers: tuple[Broker, ...]
+    topics: tuple[TopicMetadata, ...]
+    controller_id: int = -1
+    error: ErrorCode = ErrorCode.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class FindCoordinatorResponse:
+    """The coordinator's address, or why there is none."""
+
+    error: ErrorCode
+    node_id: int = -1
+    host: str = ""
+    port: int = -1
+    error_message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedMember:
+    """One member as the leader is told of it; `metadata` is its subscription, encoded."""
+
+    member_id: str
+    group_instance_id: str | None
+    metadata: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class JoinGroupResponse:
+    """The new generation; `members` is empty for everybody but the leader."""
+
+    error: ErrorCode
+    generation: int = -1
+    protocol_name: str = ""
+    leader: str = ""
+    member_id: str = ""
+    members: tuple[JoinedMember, ...] = ()
+    skip_assignment: bool = False
+    protocol_type: str | None = "consumer"
+
+
+@dataclass(frozen=True, slots=True)
+class SyncGroupResponse:
+    """This member's assignment, encoded."""
+
+    error: ErrorCode
+    assignment: bytes = b""
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatResponse:
+    """Fine, or what happened meanwhile."""
+
+    error: ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveGroupResponse:
+    """Good-bye."""
+
+    error: ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetCommitResponse:
+    """One error code a partition."""
+
+    errors: Mapping[TopicPartition, ErrorCode]
+    error: ErrorCode = ErrorCode.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedOffset:
+    """A committed position; offset -1: nothing was committed."""
+
+    offset: int
+    metadata: str = ""
+    leader_epoch: int = -1
+    error: ErrorCode = ErrorCode.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetFetchResponse:
+    """The committed positions."""
+
+    offsets: Mapping[TopicPartition, FetchedOffset]
+    error: ErrorCode = ErrorCode.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class ListedOffset:
+    """The offset asked for, of one partition."""
+
+    offset: int
+    error: ErrorCode = ErrorCode.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class ListOffsetsResponse:
+    """Beginnings or ends."""
+
+    offsets: Mapping[TopicPartition, ListedOffset]
+    error: ErrorCode = ErrorCode.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedPartition:
+    """Record batches as they stood on the wire, undecoded, and the end of what may be read."""
+
+    record_bytes: bytes
+    high_watermark: int
+    error: ErrorCode = ErrorCode.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class FetchResponse:
+    """Records."""
+
+    partitions: Mapping[TopicPartition, FetchedPartition]
+    error: ErrorCode = ErrorCode.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """The transport's word that a request will never be answered: DISCONNECTED or TIMED_OUT."""
+
+    error: ErrorCode
+
+
+Request = (
+    ApiVersionsRequest
+    | MetadataRequest
+    | FindCoordinatorRequest
+    | JoinGroupRequest
+    | SyncGroupRequest
+    | HeartbeatRequest
+    | LeaveGroupRequest
+    | OffsetCommitRequest
+    | OffsetFetchRequest
+    | ListOffsetsRequest
+    | FetchRequest
+)
+Response = (
+    MetadataResponse
+    | FindCoordinatorResponse
+    | JoinGroupResponse
+    | SyncGroupResponse
+    | HeartbeatResponse
+    | LeaveGroupResponse
+    | OffsetCommitResponse
+    | OffsetFetchResponse
+    | ListOffsetsResponse
+    | FetchResponse
+    | NoAnswer
+)

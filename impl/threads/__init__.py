@@ -1,0 +1,1 @@
+"""Threading designs around the core."""

@@ -1,0 +1,1 @@
+"""What must hold: rules, machines, and the compiler that turns them into tables."""

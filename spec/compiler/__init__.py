@@ -1,0 +1,1 @@
+"""From a machine class to a table, and from the table to everything else."""
