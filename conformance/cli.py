@@ -1,0 +1,130 @@
+"""The `groupspec` command: finds subcommands, and turns every way of ending into an exit code.
+
+Each subcommand is one file in `conformance/commands/` with an attribute `command`. The file's name is the
+subcommand's name, and a command that has no file is not listed: there is no table to keep in step. Files are
+imported only when their command is asked for, because some of them pull in Spark or a Kafka client, and
+`groupspec --help` must not pay for those.
+
+Exit codes: 0 no failure, 1 conformance failure, 2 usage or configuration, 3 internal error, 4 inconclusive.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import importlib
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import click
+
+from groupspec.conformance.errors import EXIT_INTERNAL, EXIT_OK, EXIT_USAGE, Problem, UsageProblem
+
+COMMANDS = Path(__file__).parent / "commands"
+
+
+class LazyGroup(click.Group):
+    """A group whose subcommands are the files of a folder."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the files that hold a command."""
+        return sorted(file.stem for file in COMMANDS.glob("*.py") if not file.stem.startswith("_"))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, imported now; None when there is no such file."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        module = importlib.import_module(f"groupspec.conformance.commands.{cmd_name}")
+        command = module.command
+        assert isinstance(command, click.Command), f"{module.__name__}.command is not a click command"
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Refuses a name that no file has, and says which names there are."""
+        known = self.list_commands(ctx)
+        if not args[0].startswith("-") and args[0] not in known:
+            close = difflib.get_close_matches(args[0], known, n=1)
+            advice = f"did you mean `groupspec {close[0]}`?" if close else "see `groupspec --help`"
+            raise UsageProblem(f"there is no command {args[0]!r}", allowed=known, next_step=advice)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of `--help`, made from the first line of each file's docstring without importing it."""
+        rows = [(name, _first_line(COMMANDS / f"{name}.py")) for name in self.list_commands(ctx)]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
+
+
+def _first_line(file: Path) -> str:
+    """What a command's file says about itself: the first line of its docstring, less a leading `groupspec x`."""
+    doc = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+    line = doc.partition("\n")[0]
+    _, colon, rest = line.partition("`: ")
+    return rest if colon and line.startswith("`groupspec") else line
+
+
+def _version() -> str:
+    try:
+        return version("groupspec")
+    except PackageNotFoundError:
+        return "(run from a source tree, not installed)"
+
+
+@click.group(
+    name="groupspec",
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="Exit codes: 0 no failure, 1 conformance failure, 2 usage or configuration, 3 internal error, "
+    "4 inconclusive.",
+)
+@click.version_option(_version(), prog_name="groupspec", message="%(prog)s %(version)s")
+def cli() -> None:
+    """An executable specification of Kafka consumer-group clients, and a kit that checks any client against it.
+
+    Example: groupspec doctor
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns the exit code; `arguments` defaults to the process's own."""
+    try:
+        result = cli.main(args=None if arguments is None else list(arguments), standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as problem:
+        problem.show()
+        return EXIT_USAGE
+    except click.ClickException as problem:
+        problem.show()
+        return EXIT_USAGE
+    except click.Abort:
+        click.echo("stopped by the user", err=True)
+        return EXIT_USAGE
+    except Problem as problem:
+        click.echo(f"groupspec: {problem}", err=True)
+        return problem.exit_code
+    except BrokenPipeError:
+        # The reader of the results (`| head`) has seen enough. Python would complain again when it flushes at exit.
+        sys.stdout = None
+        return EXIT_OK
+    except Exception:
+        _say_internal_error()
+        return EXIT_INTERNAL
+    return result if isinstance(result, int) else EXIT_OK
+
+
+def _say_internal_error() -> None:
+    traceback.print_exc()
+    click.echo(
+        "groupspec: this is a defect of groupspec, not of your client or your files\n"
+        "  next:    report it with the lines above, the command line, and the output of `groupspec doctor`",
+        err=True,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,154 @@
+"""What every subcommand shares: the `--json` option, JSON that keeps its schema, and progress on stderr.
+
+Results go to stdout and progress goes to stderr, and only to a terminal, so that a command can be piped. The
+machine-readable result is checked against its JSON Schema before a byte is written: a file that breaks the
+schema is a defect of ours, and no consumer of the file should have to find it.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import jsonschema
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from groupspec.conformance.errors import InternalProblem, UsageProblem
+
+SCHEMAS = Path(__file__).parent.parent / "reports" / "schemas"
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def json_option(function: Decorated) -> Decorated:
+    """Adds `--json FILE`; the command gets it as `json_file: Path | None` and hands it to `write_json`."""
+    option = click.option(
+        "--json",
+        "json_file",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Write the machine-readable result to FILE (a JSON Schema for it ships with groupspec).",
+    )
+    return option(function)
+
+
+def write_json(command: str, result: Mapping[str, object], json_file: Path | None) -> None:
+    """Writes `result` to `json_file` if it keeps the schema of `command`; does nothing when `json_file` is None.
+
+    The check is made even without a file, so that a result that breaks its schema is found by whoever made it.
+
+    Args:
+        command: The schema's name: `doctor`, `conform`, `trace-check`, ...
+        result: JSON-ready values only.
+        json_file: Where `--json` points; replaced as a whole or not at all.
+
+    Raises:
+        InternalProblem: the result breaks the schema, or there is no schema of that name.
+        UsageProblem: the file cannot be written.
+    """
+    text = json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    problem = _first_schema_problem(command, json.loads(text))
+    if problem:
+        raise InternalProblem(
+            f"the JSON result of `groupspec {command}` breaks its own schema",
+            where=problem,
+            next_step="report it with the command line; the run's other output is not affected",
+        )
+    if json_file is not None:
+        write_text(json_file, text)
+
+
+def _first_schema_problem(command: str, result: object) -> str:
+    schema_file = SCHEMAS / f"{command}.json"
+    if not schema_file.exists():
+        return f"there is no schema {schema_file.name} in conformance/reports/schemas"
+    validator = jsonschema.Draft202012Validator(json.loads(schema_file.read_text(encoding="utf-8")))
+    error = jsonschema.exceptions.best_match(validator.iter_errors(result))
+    return f"{error.json_path}: {error.message}" if error is not None else ""
+
+
+def write_text(file: Path, text: str) -> None:
+    """Replaces `file` by `text` in one step, making the folders it lies in; a reader never sees half of it.
+
+    Raises:
+        UsageProblem: the folder cannot be made, or is not writable, or `file` is a folder.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", dir=file.parent, prefix=f".{file.name}.", delete=False
+        ) as part:
+            part.write(text)
+        Path(part.name).chmod(0o644)
+        Path(part.name).replace(file)
+    except OSError as problem:
+        raise cannot_write(file, problem) from problem
+
+
+def writable_folder(folder: Path) -> Path:
+    """Makes `folder` and proves that files can be written there, before a long run finds out at its end.
+
+    Raises:
+        UsageProblem: it cannot be made or written to.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as problem:
+        raise cannot_write(folder, problem) from problem
+    return folder
+
+
+def cannot_write(path: Path, problem: OSError) -> UsageProblem:
+    """The message for an output that the system refuses."""
+    return UsageProblem(
+        f"cannot write the output: {problem.strerror or problem}",
+        where=str(problem.filename or path),
+        allowed="a path in a folder that exists or can be made, and that you may write to",
+        next_step="choose another path, or change the folder's permissions",
+    )
+
+
+def results() -> Console:
+    """Where results go: stdout, with colours only on a terminal."""
+    return Console(highlight=False, soft_wrap=True)
+
+
+def remarks() -> Console:
+    """Where everything goes that is not a result: stderr."""
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+class Steps:
+    """The bar of one long piece of work; silent when nobody watches."""
+
+    def __init__(self, progress: Progress, what: str, total: int | None) -> None:
+        self._progress = progress
+        self._task = progress.add_task(what, total=total)
+
+    def done(self, count: int = 1) -> None:
+        """Says that `count` more units are done."""
+        self._progress.advance(self._task, count)
+
+    def now(self, what: str) -> None:
+        """Changes the words beside the bar."""
+        self._progress.update(self._task, description=what)
+
+
+@contextmanager
+def progress(what: str, total: int | None = None) -> Iterator[Steps]:
+    """A bar on stderr while the block runs, gone when it ends; `total` None when the amount is not known.
+
+    On anything but a terminal nothing is written.
+    """
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        yield Steps(bar, what, total)

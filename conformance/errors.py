@@ -1,0 +1,57 @@
+"""The two ways in which a command stops without a verdict.
+
+A verdict about a client is a result, never an exception. What is left is a request that cannot be carried out
+(`UsageProblem`: an unknown client, a port taken, a folder that is not writable) and a state that the kit itself
+should never be in (`InternalProblem`). Both say what happened, where, what was allowed, and what to do next,
+because the reader of either is usually not the author of this code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+EXIT_OK = 0
+EXIT_CONFORMANCE_FAILURE = 1
+EXIT_USAGE = 2
+EXIT_INTERNAL = 3
+EXIT_INCONCLUSIVE = 4
+
+
+class Problem(Exception):
+    """A message in four parts; `exit_code` is what the process ends with.
+
+    Attributes:
+        what: What happened, as a sentence without a full stop.
+        where: The argument, file and line, or port it is about; empty when `what` says it.
+        allowed: What would have been accepted; a string, or the list of accepted values. May be empty.
+        next_step: What the reader can do now. May be empty.
+    """
+
+    exit_code = EXIT_INTERNAL
+
+    def __init__(self, what: str, where: str = "", allowed: str | Iterable[str] = "", next_step: str = "") -> None:
+        self.what = what
+        self.where = where
+        self.allowed = allowed if isinstance(allowed, str) else ", ".join(allowed)
+        self.next_step = next_step
+        super().__init__(what, where, self.allowed, next_step)
+
+    def __str__(self) -> str:
+        """The four parts, one a line, without those that are empty."""
+        lines = [self.what]
+        for label, text in (("where", self.where), ("allowed", self.allowed), ("next", self.next_step)):
+            if text:
+                lines.append(f"  {label + ':':<9}{text}")
+        return "\n".join(lines)
+
+
+class UsageProblem(Problem):
+    """The request cannot be carried out as it stands: exit code 2."""
+
+    exit_code = EXIT_USAGE
+
+
+class InternalProblem(Problem):
+    """The kit is in a state that its author thought impossible: exit code 3, to be reported."""
+
+    exit_code = EXIT_INTERNAL
