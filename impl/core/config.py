@@ -1,0 +1,134 @@
+"""The consumer's configuration, checked once, when it is made.
+
+Names and defaults are Kafka's (dots become underscores). Everything that the core needs to know beforehand stands here,
+also what follows from several settings: the rebalance protocol in use and the time limit of a JoinGroup request.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from groupspec.impl.core.assignors import ASSIGNORS
+from groupspec.impl.core.errors import ConfigError
+
+INT32_MAX = 2**31 - 1
+"""Timeouts travel as 32 bit numbers; a request timeout saturates here instead of overflowing (KAFKA-13126)."""
+
+JOIN_GROUP_EXTRA_MS = 5_000
+"""How much longer than the rebalance timeout a JoinGroup may take: the answer comes when the timeout has passed."""
+
+
+class RebalanceProtocol(Enum):
+    """How partitions change hands: all of them given up at every rebalance, or only those that move (KIP-429)."""
+
+    EAGER = "eager"
+    COOPERATIVE = "cooperative"
+
+
+@dataclass(frozen=True)
+class Config:
+    """What the application chose. Raises ConfigError for what can't work."""
+
+    group_id: str | None = None
+    client_id: str = "groupspec"
+    group_instance_id: str | None = None
+    session_timeout_ms: int = 45_000
+    heartbeat_interval_ms: int = 3_000
+    max_poll_interval_ms: int = 300_000
+    request_timeout_ms: int = 30_000
+    retry_backoff_ms: int = 100
+    metadata_max_age_ms: int = 300_000
+    enable_auto_commit: bool = True
+    auto_commit_interval_ms: int = 5_000
+    auto_offset_reset: str = "latest"
+    partition_assignment_strategy: tuple[str, ...] = ("range",)
+    max_poll_records: int = 500
+    fetch_min_bytes: int = 1
+    fetch_max_wait_ms: int = 500
+    fetch_max_bytes: int = 50 * 1024 * 1024
+    max_partition_fetch_bytes: int = 1024 * 1024
+
+    def __post_init__(self) -> None:
+        self._check_numbers()
+        self._check_group()
+        self._check_strategy()
+
+    @property
+    def join_group_timeout_ms(self) -> int:
+        """Time limit of a JoinGroup request: above the rebalance timeout, never below the ordinary one (rule J5)."""
+        return max(self.request_timeout_ms, min(self.max_poll_interval_ms + JOIN_GROUP_EXTRA_MS, INT32_MAX))
+
+    @property
+    def rebalance_protocol(self) -> RebalanceProtocol:
+        """The highest protocol that every configured assignor supports: one fact for all who ask (rule K4)."""
+        if all(ASSIGNORS[name].cooperative for name in self.partition_assignment_strategy):
+            return RebalanceProtocol.COOPERATIVE
+        return RebalanceProtocol.EAGER
+
+    @property
+    def cooperative(self) -> bool:
+        """Whether partitions that stay are kept while the group rebalances."""
+        return self.rebalance_protocol is RebalanceProtocol.COOPERATIVE
+
+    @property
+    def is_static(self) -> bool:
+        """Whether the member has an instance id (KIP-345): then it never sends LeaveGroup."""
+        return self.group_instance_id is not None
+
+    @property
+    def auto_commit(self) -> bool:
+        """Whether positions are committed without being asked. Never without a group."""
+        return self.enable_auto_commit and self.group_id is not None
+
+    def _check_numbers(self) -> None:
+        at_least: Mapping[str, int] = {
+            "session_timeout_ms": 1,
+            "heartbeat_interval_ms": 1,
+            "max_poll_interval_ms": 1,
+            "request_timeout_ms": 1,
+            "retry_backoff_ms": 0,
+            "metadata_max_age_ms": 1,
+            "auto_commit_interval_ms": 1,
+            "max_poll_records": 1,
+            "fetch_min_bytes": 0,
+            "fetch_max_wait_ms": 0,
+            "fetch_max_bytes": 1,
+            "max_partition_fetch_bytes": 1,
+        }
+        for name, least in at_least.items():
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= INT32_MAX:
+                raise ConfigError(f"{name}={value!r}: must be a whole number from {least} to {INT32_MAX}")
+        if self.heartbeat_interval_ms >= self.session_timeout_ms:
+            raise ConfigError(
+                f"heartbeat_interval_ms={self.heartbeat_interval_ms} must be set lower than "
+                f"session_timeout_ms={self.session_timeout_ms}, or the member expires between two heartbeats; "
+                "a third of it is usual"
+            )
+
+    def _check_group(self) -> None:
+        if self.group_id is not None and not self.group_id:
+            raise ConfigError("group_id='': must not be empty; leave it out for a consumer without a group")
+        instance = self.group_instance_id
+        if instance is not None and not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", instance):
+            raise ConfigError(
+                f"group_instance_id={instance!r}: must be 1 to 249 letters, digits, dots, underscores or dashes"
+            )
+
+    def _check_strategy(self) -> None:
+        strategy = self.partition_assignment_strategy
+        if type(strategy) is not tuple or not strategy:
+            raise ConfigError(
+                f"partition_assignment_strategy={strategy!r}: must be a tuple of at least one assignor's name, "
+                f"out of {', '.join(ASSIGNORS)}"
+            )
+        for name in strategy:
+            if name not in ASSIGNORS:
+                raise ConfigError(f"partition_assignment_strategy has {name!r}: known are {', '.join(ASSIGNORS)}")
+        if len(set(strategy)) != len(strategy):
+            raise ConfigError(f"partition_assignment_strategy={strategy!r} names an assignor twice")
+        if self.auto_offset_reset not in ("earliest", "latest", "none"):
+            raise ConfigError(f"auto_offset_reset={self.auto_offset_reset!r}: must be 'earliest', 'latest' or 'none'")

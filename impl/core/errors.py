@@ -1,0 +1,100 @@
+"""The errors that reach the application, named as in Kafka's clients without their "Exception".
+
+Every one says what happened; where the application can do something about it, it also says what to do next. The core
+never raises these to its driver: it puts them into `events.Error` or `events.CompleteFuture`, and the polling thread
+raises them there, from a call of the application's.
+"""
+
+from __future__ import annotations
+
+from groupspec.impl.core.messages import ErrorCode
+
+
+class KafkaError(Exception):
+    """Base of all errors that a consumer reports."""
+
+
+class ConfigError(KafkaError, ValueError):
+    """The configuration contradicts itself or asks for something that does not exist."""
+
+
+class IllegalStateError(KafkaError):
+    """The call makes no sense now: for example a position of a partition that is not assigned."""
+
+
+class ConsumerClosedError(IllegalStateError):
+    """The consumer is closed, or was closed before the call could be answered."""
+
+
+class ProtocolError(KafkaError):
+    """A broker answered something that no rule of the protocol foresees, or refused for good. `code` says what."""
+
+    def __init__(self, message: str, code: ErrorCode = ErrorCode.UNKNOWN_SERVER_ERROR) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class GroupAuthorizationError(ProtocolError):
+    """This client may not use this group."""
+
+
+class TopicAuthorizationError(ProtocolError):
+    """This client may not read these topics."""
+
+
+class FencedInstanceIdError(ProtocolError):
+    """Another member took over this group.instance.id. Two processes have the same one: end one of them."""
+
+
+class RebalanceInProgressError(ProtocolError):
+    """The group rebalances: poll() so that this member takes part, then commit again what it still owns."""
+
+
+class CommitFailedError(ProtocolError):
+    """The commit came too late: the partitions may belong to another member already. Nothing was committed."""
+
+
+class RetriableCommitFailedError(ProtocolError):
+    """The commit failed for a passing reason. It was not tried again: a later commit covers it."""
+
+
+class KafkaTimeoutError(KafkaError, TimeoutError):
+    """No answer within the time that the application allowed."""
+
+
+class NoOffsetForPartitionError(KafkaError):
+    """No committed offset, and auto.offset.reset is "none": seek(), or choose "earliest" or "latest"."""
+
+
+class OffsetOutOfRangeError(KafkaError):
+    """The position does not exist (any more), and auto.offset.reset is "none": seek() to one that does."""
+
+
+_CLASSES: dict[ErrorCode, type[ProtocolError]] = {
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: GroupAuthorizationError,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: TopicAuthorizationError,
+    ErrorCode.FENCED_INSTANCE_ID: FencedInstanceIdError,
+    ErrorCode.REBALANCE_IN_PROGRESS: RebalanceInProgressError,
+}
+
+_ADVICE: dict[ErrorCode, str] = {
+    ErrorCode.INVALID_SESSION_TIMEOUT: (
+        "set session_timeout_ms within the broker's group.min.session.timeout.ms and group.max.session.timeout.ms"
+    ),
+    ErrorCode.INCONSISTENT_GROUP_PROTOCOL: (
+        "give all members of the group at least one assignor in common (partition_assignment_strategy)"
+    ),
+    ErrorCode.FENCED_INSTANCE_ID: "give each process its own group_instance_id",
+    ErrorCode.GROUP_MAX_SIZE_REACHED: "raise the broker's group.max.size or start fewer members",
+    ErrorCode.UNSUPPORTED_VERSION: "the broker is too old for static membership: unset group_instance_id",
+    ErrorCode.INVALID_GROUP_ID: "set a group_id that is not empty",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "grant READ on the group",
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "grant READ on the topic",
+}
+
+
+def error_for(code: ErrorCode, what: str) -> ProtocolError:
+    """The exception for an error code; `what` says what was tried and where."""
+    advice = _ADVICE.get(code)
+    message = f"{what}: {code.name}" + (f"; {advice}" if advice else "")
+    return _CLASSES.get(code, ProtocolError)(message, code)

@@ -1,0 +1,400 @@
+"""What the member wants, what it has, and how far it has read: the one object that both threads touch.
+
+Each field has one owner, who alone writes it; the other thread only reads it, always under the lock:
+
+    field                          written by
+    topics, kind, assigned set     the core (background thread)
+    callback_pending               the core: the assigned callback of this partition has not finished
+    pending_revocation             the core: paused because it is about to be taken away (rule Q5)
+    committed, lookup bookkeeping  the core
+    buffered                       put by the core, cleared by the polling thread when the last record is returned
+    position                       the first one by the core (committed offset, reset policy); from then on by the
+                                   polling thread (records returned, seek)
+    safe_position, paused, wanted  the polling thread
+    callback (kind, started)       kind by the core until the polling thread starts the callback; started by the latter
+
+Check-then-act steps (may these records be returned? which kind of callback is it?) are one method each, so that nothing
+can change in between. `epoch` changes whenever a partition is assigned anew or its position is set from outside:
+answers that were asked for in an earlier epoch are of no use any more (rule O3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+
+from groupspec.impl.core.errors import IllegalStateError
+from groupspec.impl.core.events import CallbackKind, PartitionDescription
+from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
+
+LockFactory = Callable[[], AbstractContextManager[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Buffered:
+    """Record batches of one fetch, undecoded: `record_bytes` as on the wire, to be read from `offset` on."""
+
+    partition: TopicPartition
+    epoch: int
+    offset: int
+    record_bytes: bytes
+    high_watermark: int
+
+
+@dataclass(frozen=True, slots=True)
+class PendingCallback:
+    """The revocation callback that is due, or runs: its kind is settled once it has started."""
+
+    kind: CallbackKind
+    partitions: tuple[TopicPartition, ...]
+    started: bool = False
+
+
+@dataclass(slots=True)
+class _Partition:
+    epoch: int
+    position: int | None = None
+    safe_position: int | None = None  # the position when the application last called poll()
+    committed: int | None = None
+    paused: bool = False
+    wanted: bool = False  # the application asked for the position although the assigned callback still runs
+    callback_pending: bool = False
+    pending_revocation: bool = False
+    fetch_in_flight: bool = False
+    buffered: Buffered | None = None
+
+    def state(self) -> str:
+        """The name of the partition's state (see events.PartitionDescription)."""
+        if self.pending_revocation:
+            return "PENDING_REVOCATION"
+        if self.callback_pending:
+            return "ASSIGNED"
+        if self.position is None:
+            return "AWAITING_POSITION"
+        return "PAUSED" if self.paused else "FETCHABLE"
+
+
+@dataclass(slots=True)
+class _Shared:
+    topics: tuple[str, ...] = ()
+    manual: bool = False
+    partitions: dict[TopicPartition, _Partition] = field(default_factory=dict)
+    callback: PendingCallback | None = None
+    next_epoch: int = 1
+
+
+class SubscriptionState:
+    """Thread-safe; all methods are short. `lock` makes the lock (from the runtime); none is needed in one thread."""
+
+    def __init__(self, lock: LockFactory = nullcontext) -> None:
+        self._lock = lock()
+        self._shared = _Shared()
+
+    # What both may ask ------------------------------------------------------------------------------------------------
+
+    def topics(self) -> tuple[str, ...]:
+        """The subscribed topics, sorted; empty without a subscription."""
+        with self._lock:
+            return self._shared.topics
+
+    def is_manual(self) -> bool:
+        """Whether partitions were assigned by hand (rule D8)."""
+        with self._lock:
+            return self._shared.manual
+
+    def assignment(self) -> tuple[TopicPartition, ...]:
+        """The assigned partitions, sorted."""
+        with self._lock:
+            return tuple(sorted(self._shared.partitions))
+
+    def paused(self) -> tuple[TopicPartition, ...]:
+        """The partitions that the application has paused."""
+        with self._lock:
+            return tuple(sorted(tp for tp, p in self._shared.partitions.items() if p.paused))
+
+    def position(self, partition: TopicPartition) -> int | None:
+        """The offset of the next record to return; None while it is not known. IllegalStateError if not assigned."""
+        with self._lock:
+            return self._assigned(partition).position
+
+    def describe(self) -> dict[TopicPartition, PartitionDescription]:
+        """Every assigned partition."""
+        with self._lock:
+            return {
+                tp: PartitionDescription(p.state(), p.position, p.paused, p.buffered is not None, p.fetch_in_flight)
+                for tp, p in sorted(self._shared.partitions.items())
+            }
+
+    # The polling thread ----------------------------------------------------------------------------------------------
+
+    def poll_started(self) -> None:
+        """The application called poll() or close(): what it was given before counts as processed (rule M4).
+
+        Auto-commits cover only that. To be called once at the beginning of each poll(), before records are taken.
+        """
+        with self._lock:
+            for p in self._shared.partitions.values():
+                p.safe_position = p.position
+
+    def next_buffered(self) -> Buffered | None:
+        """Records that may be returned now, if any; they stay buffered until `advance` says that they are used up."""
+        with self._lock:
+            for p in self._shared.partitions.values():
+                if p.buffered is not None and p.state() == "FETCHABLE":
+                    return p.buffered
+            return None
+
+    def advance(self, buffered: Buffered, from_offset: int, to_offset: int, exhausted: bool) -> bool:
+        """Move the position over records that are about to be returned; False: they must be dropped instead.
+
+        One step (rules O3, O4): the partition is still this member's and not about to be revoked, nobody has moved its
+        position, so the records between the two offsets are the application's. `exhausted`: nothing is left of them.
+        """
+        with self._lock:
+            p = self._shared.partitions.get(buffered.partition)
+            if p is None or p.buffered is not buffered:
+                return False
+            if p.state() != "FETCHABLE":
+                return False
+            if p.position != from_offset:
+                p.buffered = None
+                return False
+            p.position = to_offset
+            if exhausted:
+                p.buffered = None
+            return True
+
+    def returned_positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        """The positions after all records returned so far: what commit() without arguments means."""
+        with self._lock:
+            return {
+                tp: OffsetAndMetadata(p.position)
+                for tp, p in sorted(self._shared.partitions.items())
+                if p.position is not None
+            }
+
+    def seek(self, partition: TopicPartition, offset: int) -> None:
+        """Set the position. What was buffered or is being looked up is forgotten. IllegalStateError, ValueError."""
+        if offset < 0:
+            raise ValueError(f"seek({partition}, {offset}): an offset is 0 or more")
+        with self._lock:
+            p = self._assigned(partition)
+            p.epoch = self._new_epoch()
+            p.position = p.safe_position = offset
+            p.buffered = None
+            p.fetch_in_flight = False
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """Neither fetch nor return records of these. All or nothing: IllegalStateError if one is not assigned."""
+        self._set_paused(partitions, True)
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """The opposite of pause()."""
+        self._set_paused(partitions, False)
+
+    def want_position(self, partition: TopicPartition) -> None:
+        """Look the position up although the assigned callback still runs (rule C3); the next Fetch event acts on it."""
+        with self._lock:
+            self._assigned(partition).wanted = True
+
+    def pending_callback(self) -> PendingCallback | None:
+        """The revocation callback that is due or runs. It may still change its kind until it has started."""
+        with self._lock:
+            return self._shared.callback
+
+    def start_callback(self) -> PendingCallback | None:
+        """Take the callback that is due: from here on its kind is settled. None if there is none any more."""
+        with self._lock:
+            if self._shared.callback is not None:
+                self._shared.callback = replace(self._shared.callback, started=True)
+            return self._shared.callback
+
+    # The core --------------------------------------------------------------------------------------------------------
+
+    def subscribe(self, topics: Iterable[str]) -> None:
+        """Want these topics."""
+        with self._lock:
+            if self._shared.manual:
+                self._shared.manual = False
+                self._shared.partitions.clear()
+            self._shared.topics = tuple(sorted(set(topics)))
+
+    def unsubscribe(self) -> None:
+        """Want nothing, have nothing."""
+        with self._lock:
+            self._shared.topics = ()
+            self._shared.manual = False
+            self._shared.partitions.clear()
+            self._shared.callback = None
+
+    def assign_manually(self, partitions: Iterable[TopicPartition]) -> None:
+        """Have exactly these, without a group; what was there before stays as it is."""
+        with self._lock:
+            self._shared.manual = True
+            self._shared.topics = ()
+            self._replace(partitions, callback_pending=False)
+
+    def assign_from_group(self, partitions: Iterable[TopicPartition]) -> None:
+        """Have exactly these. New ones wait for the assigned callback; kept ones keep everything (rule O2)."""
+        with self._lock:
+            self._replace(partitions, callback_pending=True)
+            for p in self._shared.partitions.values():
+                p.pending_revocation = False
+
+    def assigned_callback_done(self) -> None:
+        """The assigned callback has returned: new partitions may get positions and be fetched."""
+        with self._lock:
+            for p in self._shared.partitions.values():
+                p.callback_pending = False
+
+    def keep_only(self, partitions: Iterable[TopicPartition]) -> None:
+        """Give up all other partitions, with what was buffered of them."""
+        with self._lock:
+            self._replace(partitions, callback_pending=False)
+
+    def pause_for_revocation(self, partitions: Iterable[TopicPartition]) -> None:
+        """Neither fetch nor return records of these until they are assigned again (rule Q5)."""
+        with self._lock:
+            for tp in partitions:
+                self._shared.partitions[tp].pending_revocation = True
+
+    def announce_callback(self, kind: CallbackKind, partitions: tuple[TopicPartition, ...]) -> None:
+        """A revocation callback is due."""
+        with self._lock:
+            self._shared.callback = PendingCallback(kind, partitions)
+
+    def turn_callback_into_lost(self) -> bool:
+        """The membership is gone: the due callback becomes one for everything lost. False if it has started already."""
+        with self._lock:
+            callback = self._shared.callback
+            if callback is None or callback.started:
+                return False
+            everything = tuple(sorted(self._shared.partitions))
+            for p in self._shared.partitions.values():
+                p.pending_revocation = True
+            self._shared.callback = PendingCallback(CallbackKind.LOST, everything)
+            return True
+
+    def finish_callback(self) -> PendingCallback | None:
+        """The callback has returned: forget it, and say which one it was."""
+        with self._lock:
+            callback, self._shared.callback = self._shared.callback, None
+            return callback
+
+    def without_position(self) -> dict[TopicPartition, int]:
+        """Partitions whose position is to be looked up, with their epochs."""
+        with self._lock:
+            return {
+                tp: p.epoch
+                for tp, p in sorted(self._shared.partitions.items())
+                if p.position is None and (p.state() == "AWAITING_POSITION" or (p.wanted and p.state() == "ASSIGNED"))
+            }
+
+    def set_position(self, partition: TopicPartition, epoch: int, offset: int, committed: bool) -> bool:
+        """The first position of a partition, if it still awaits one; False if the answer came too late (rule O3)."""
+        with self._lock:
+            p = self._shared.partitions.get(partition)
+            if p is None or p.epoch != epoch or p.position is not None:
+                return False
+            p.position = p.safe_position = offset
+            if committed:
+                p.committed = offset
+            return True
+
+    def drop_position(self, partition: TopicPartition, epoch: int, offset: int) -> bool:
+        """This position does not exist on the broker: it must be found anew. False if it is another one by now."""
+        with self._lock:
+            p = self._shared.partitions.get(partition)
+            if p is None or p.epoch != epoch or p.position != offset:
+                return False
+            p.epoch = self._new_epoch()
+            p.position = p.safe_position = None
+            p.fetch_in_flight = False
+            return True
+
+    def is_current(self, partition: TopicPartition, epoch: int) -> bool:
+        """Whether the partition is still assigned and in this epoch."""
+        with self._lock:
+            p = self._shared.partitions.get(partition)
+            return p is not None and p.epoch == epoch
+
+    def fetchable(self) -> dict[TopicPartition, tuple[int, int]]:
+        """What may be fetched (rule O5), with epoch and position."""
+        with self._lock:
+            return {
+                tp: (p.epoch, p.position)
+                for tp, p in sorted(self._shared.partitions.items())
+                if p.state() == "FETCHABLE" and p.position is not None and p.buffered is None and not p.fetch_in_flight
+            }
+
+    def fetch_sent(self, partitions: Iterable[TopicPartition]) -> None:
+        """Fetches of these are under way."""
+        with self._lock:
+            for tp in partitions:
+                self._shared.partitions[tp].fetch_in_flight = True
+
+    def fetch_ended(self, partition: TopicPartition, epoch: int) -> bool:
+        """The fetch came back; False if it belongs to an earlier assignment or position and must be dropped."""
+        with self._lock:
+            p = self._shared.partitions.get(partition)
+            if p is None or p.epoch != epoch:
+                return False
+            p.fetch_in_flight = False
+            return True
+
+    def buffer(self, buffered: Buffered) -> bool:
+        """Hand records over to the polling thread; False if they are not what it expects next (rules O3, O5)."""
+        with self._lock:
+            p = self._shared.partitions.get(buffered.partition)
+            if p is None or p.epoch != buffered.epoch or p.position != buffered.offset or p.pending_revocation:
+                return False
+            p.buffered = buffered
+            return True
+
+    def to_commit(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        """What an automatic commit covers: positions as of the last poll() that are not committed yet (rule M4)."""
+        with self._lock:
+            return {
+                tp: OffsetAndMetadata(p.safe_position)
+                for tp, p in sorted(self._shared.partitions.items())
+                if p.safe_position is not None and p.safe_position != p.committed
+            }
+
+    def has_unprocessed(self) -> bool:
+        """Whether records were returned that the application has not shown, by polling again, to have processed."""
+        with self._lock:
+            return any(p.position != p.safe_position for p in self._shared.partitions.values())
+
+    def set_committed(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """The coordinator has these."""
+        with self._lock:
+            for tp, committed in offsets.items():
+                if tp in self._shared.partitions:
+                    self._shared.partitions[tp].committed = committed.offset
+
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def _set_paused(self, partitions: Iterable[TopicPartition], paused: bool) -> None:
+        with self._lock:
+            found = [self._assigned(tp) for tp in partitions]
+            for p in found:
+                p.paused = paused
+
+    def _assigned(self, partition: TopicPartition) -> _Partition:
+        try:
+            return self._shared.partitions[partition]
+        except KeyError:
+            have = ", ".join(map(str, sorted(self._shared.partitions))) or "none"
+            raise IllegalStateError(f"{partition} is not assigned to this consumer; assigned: {have}") from None
+
+    def _replace(self, partitions: Iterable[TopicPartition], callback_pending: bool) -> None:
+        before = self._shared.partitions
+        self._shared.partitions = {
+            tp: before.get(tp) or _Partition(self._new_epoch(), callback_pending=callback_pending)
+            for tp in sorted(set(partitions))
+        }
+
+    def _new_epoch(self) -> int:
+        self._shared.next_epoch += 1
+        return self._shared.next_epoch
