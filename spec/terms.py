@@ -1,0 +1,126 @@
+"""The kinds of word that the specification is made of: frozen records, no behaviour.
+
+`vocabulary.py` fills them for the machines, `rules.py` and `known_bugs.py` for what the machines are held to. They live
+here, apart from both, so that the compiler can be tested on a vocabulary of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+Value: TypeAlias = bool | int | str
+"""What a variable can hold. Domains are finite, and short enough to be enumerated."""
+
+VariableKind: TypeAlias = Literal["state", "input", "config"]
+EventKind: TypeAlias = Literal["application", "message", "timer", "internal"]
+
+CONSTANTS = ("eager", "cooperative", "published", "deployed")
+"""Names that guards may read besides variables: which rebalance protocol, which profile. Two of them are always true."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One finite variable that guards may read.
+
+    Attributes:
+        name: Unique among variables, and no constant, state or event.
+        domain: Every value it can have, in the order in which they are enumerated.
+        initial: Its value before the first event (state), or what a test takes when nothing is said (input, config).
+        kind: *state* is set by effects of the owner; *input* comes with an event; *config* is fixed for a whole run.
+        owner: The machine whose effects alone set it; empty for inputs and configuration.
+        doc: What it means.
+    """
+
+    name: str
+    domain: tuple[Value, ...]
+    initial: Value
+    kind: VariableKind
+    owner: str = ""
+    doc: str = ""
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happens to a machine.
+
+    Attributes:
+        name: Lower snake case, unique among events, states and effects.
+        kind: What fires it: the application, an answer on the wire, a timer, or another machine of the same member.
+        inputs: The input variables that come with it, in this order.
+        doc: What it means, with Kafka's own word for it.
+    """
+
+    name: str
+    kind: EventKind
+    inputs: tuple[str, ...] = ()
+    doc: str = ""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a row does: assignments, all at once, and then what it emits, in order.
+
+    Attributes:
+        name: What a row's `do` calls it.
+        set: Variable to expression over the values *before* this effect.
+        emit: Requests (`JoinGroup`), events for the polling thread (`REVOKE_PARTITIONS`), internal events (`join_needed`).
+        doc: Why, where the name does not say it.
+    """
+
+    name: str
+    set: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    emit: tuple[str, ...] = ()
+    doc: str = ""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One normative rule.
+
+    Attributes:
+        id: Chapter letter and number: `J3`.
+        applies_to: `any` client, `java_style` ones, the reference's `internal` parts, or the `broker`.
+        level: `must` (breaking it is FAIL) or `should` (breaking it is DEVIATION).
+        statement: What has to hold, in the words of RFC 2119.
+        sources: Where that is said: KIP and section, Kafka class, issue.
+        known_bugs: Ids of real bugs that broke it.
+    """
+
+    id: str
+    applies_to: str
+    level: str
+    statement: str
+    sources: tuple[str, ...]
+    known_bugs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class KnownBug:
+    """A real bug of a real client, and the change that would bring it back.
+
+    Attributes:
+        id: `P01`.
+        source: Its public origin.
+        client: Whose bug it was.
+        versions: Which releases had it.
+        severity: What it led to: STUCK, LOSS, DUPLICATES, …
+        rules: The rules it broke.
+        symptom: What a user saw.
+        trigger: What has to happen for it.
+        shows_on: W wire, C callbacks, A results of the API, P positions and records, T threads.
+        mutation: How to re-create it in a correct implementation.
+    """
+
+    id: str
+    source: str
+    client: str
+    versions: str
+    severity: str
+    rules: tuple[str, ...]
+    symptom: str
+    trigger: str
+    shows_on: str
+    mutation: str
