@@ -1,27 +1,27 @@
 """The words that a machine file is written in: `row`, `ignored`, `error`.
 
-Each of them is a thin layer over python-statemachine: it makes ordinary transitions between ordinary states, so that the
-class can be run, asked and drawn by the library like any other, and it adds what the library has no place for: whether a
-transition is a change, an event that is ignored for a stated reason, or something that no correct peer does; the rules it
-rests on; and its place in the file, from which its id is made.
+Each of them is a thin layer over python-statemachine. It makes an ordinary transition between ordinary states, so
+that the class can be run, asked and drawn by the library like any other, and it adds what the library has no place
+for: whether a transition is a change, an event ignored for a stated reason, or something that no correct peer does;
+the rules it rests on; and its place in the file, from which its id is made.
 
-Everything is a string or a name. A function given as a guard or an action could be run, but not read, compared, counted or
-turned into another language; the compiler refuses it.
+Everything is a string or a name. A function given as a guard or an action could be run, but not read, compared,
+counted or turned into another language: the compiler refuses it.
 
-An *error* row raises in the library (`TransitionNotAllowed`, by way of the model's `refuse_illegal_event`), as any event
-that the machine does not know does.
+An *error* row raises TransitionNotAllowed in the library, by way of the model's `refuse_illegal_event`, as any event
+does that the machine does not know.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import count
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from statemachine import State, StateMachine
 from statemachine.transition import Transition
 
-__all__ = ["REFUSE", "Row", "RowKind", "State", "StateMachine", "error", "ignored", "row"]
+__all__ = ["REFUSE", "RowKind", "RowTransition", "State", "StateMachine", "error", "ignored", "row"]
 
 RowKind: TypeAlias = Literal["transition", "ignored", "error"]
 
@@ -29,9 +29,10 @@ REFUSE = "refuse_illegal_event"
 """The action of an error row. The model that the compiler makes for the library raises in it."""
 
 _order = count()
+_One = TypeVar("_One")
 
 
-class Row(Transition):
+class RowTransition(Transition):
     """A transition of the library that knows which row of the table it is.
 
     Attributes:
@@ -46,15 +47,14 @@ class Row(Transition):
         source: State,
         target: State,
         event: str,
-        when: object,
-        do: object,
+        when: str,
+        do: list[str],
         kind: RowKind,
         reason: str = "",
         rules: str = "",
     ) -> None:
-        stays = target is source
-        # `when` and `do` may hold anything here: what cannot be compiled is reported by the compiler, with its place.
-        super().__init__(source, target, event=event, cond=when or None, on=do or None, internal=stays)
+        # A target that is the source stays inside: states have no entry or exit actions that could run.
+        super().__init__(source, target, event=event, cond=when or None, on=do or None, internal=target is source)
         self.kind: RowKind = kind
         self.reason = reason
         self.rules = tuple(rules.split())
@@ -80,9 +80,10 @@ def row(
         do: Names of effects.
         rules: Ids of rules, separated by spaces.
     """
+    effects = list(do)
     for one_source in _each(source):
         for one_event in _each(event):
-            Row(one_source, target or one_source, one_event, when, list(do), "transition", rules=rules)
+            RowTransition(one_source, target or one_source, one_event, when, effects, "transition", rules=rules)
 
 
 def ignored(
@@ -95,15 +96,15 @@ def ignored(
     """Nothing happens on `event` in `source`; `because` says why, and is a key of `vocabulary.IGNORED_REASONS`."""
     for one_source in _each(source):
         for one_event in _each(event):
-            Row(one_source, one_source, one_event, when, [], "ignored", reason=because, rules=rules)
+            RowTransition(one_source, one_source, one_event, when, [], "ignored", reason=because, rules=rules)
 
 
 def error(source: State | tuple[State, ...], event: str | tuple[str, ...], rule: str = "J9", when: str = "") -> None:
     """A correct peer never causes `event` in `source`; `rule` is the id of the rule that says so."""
     for one_source in _each(source):
         for one_event in _each(event):
-            Row(one_source, one_source, one_event, when, [REFUSE], "error", rules=rule)
+            RowTransition(one_source, one_source, one_event, when, [REFUSE], "error", rules=rule)
 
 
-def _each(one_or_more: object) -> tuple[object, ...]:
+def _each(one_or_more: _One | tuple[_One, ...]) -> tuple[_One, ...]:
     return one_or_more if isinstance(one_or_more, tuple) else (one_or_more,)

@@ -18,7 +18,7 @@ VariableKind: TypeAlias = Literal["state", "input", "config"]
 EventKind: TypeAlias = Literal["application", "message", "timer", "internal"]
 
 CONSTANTS = ("eager", "cooperative", "published", "deployed")
-"""Names that guards may read besides variables: which rebalance protocol, which profile. Two of them are always true."""
+"""Names that guards may read besides variables: rebalance protocol and profile. Two of them are always true."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,8 @@ class Effect:
     Attributes:
         name: What a row's `do` calls it.
         set: Variable to expression over the values *before* this effect.
-        emit: Requests (`JoinGroup`), events for the polling thread (`REVOKE_PARTITIONS`), internal events (`join_needed`).
+        emit: Requests (`JoinGroup`), events for the polling thread (`REVOKE_PARTITIONS`) and for the machines
+            (`join_needed`).
         doc: Why, where the name does not say it.
     """
 
