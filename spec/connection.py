@@ -1,0 +1,77 @@
+"""The connection to the group coordinator.
+
+A group has one broker that coordinates it, and any broker can say which. The proposal gives the background thread four
+states. DOWN: it does not run. INITIALIZED: it runs, and nobody needs a coordinator, or the last lookup failed and its
+backoff runs. COORDINATOR_DISCOVERY: a FindCoordinator is out. STABLE: the coordinator is known. (The rebalance has a STABLE
+of its own: always say `connection.STABLE`.)
+
+Discovery is **on demand**: the first event that needs a coordinator starts it (rule D7). Shipped clients differ from the
+proposal here: Java's async consumer looks for a coordinator whenever it has none. A group member always needs one, so for a
+member the two come to the same.
+
+**Forgetting** the coordinator is the other half. Any answer that says "not me" or "not now", any disconnect and any
+request without an answer, and a session that ran out, make the coordinator unknown (rules D1, H5); errors about the member
+(REBALANCE_IN_PROGRESS, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID) do not. The order matters: first it is
+unknown, then what is under way to it fails (rule D5), so that those failures find nothing left to forget.
+
+**A failed lookup** is tried again after the retry backoff for as long as something needs it; one that only the application
+can mend (not authorised) is thrown, and tried again when the application polls again.
+
+Sources: threading refactor proposal (Apache Kafka wiki), "Background thread and its lifecycle"; Kafka
+AbstractCoordinator.ensureCoordinatorReady, FindCoordinatorResponseHandler, markCoordinatorUnknown.
+"""
+
+from __future__ import annotations
+
+from groupspec.spec.machine import State, StateMachine, error, ignored, row
+
+
+class Connection(StateMachine):
+    """How one member finds its coordinator, and forgets it."""
+
+    machine_name = "connection"
+
+    DOWN = State(initial=True)
+    INITIALIZED = State()
+    COORDINATOR_DISCOVERY = State()
+    STABLE = State()
+
+    _RUNNING = (INITIALIZED, COORDINATOR_DISCOVERY, STABLE)
+    _IDLE = (DOWN, INITIALIZED, STABLE)
+    _NEEDS = ("coordinator_needed", "commit_or_fetch_asked")
+
+    # fmt: off
+    #   in state               on event                 goes to                when                                       do                                            rules
+    row(DOWN,                  "started",               INITIALIZED,                                                                                                    rules="D7")
+    row(_RUNNING,              "stopped",               DOWN,                                                             do=["forget_coordinator", "need_nothing"],    rules="L4")
+
+    row(INITIALIZED,           _NEEDS,                  COORDINATOR_DISCOVERY, when="lookup_wait == 'none'",              do=["want_coordinator", "look_up"],           rules="D7 D2")
+    row(INITIALIZED,           _NEEDS,                  None,                  when="lookup_wait != 'none'",              do=["want_coordinator"],                      rules="D3")
+    row(COORDINATOR_DISCOVERY, _NEEDS,                  None,                                                             do=["want_coordinator"],                      rules="D2")
+    row(STABLE,                _NEEDS,                  None,                                                             do=["want_coordinator"],                      rules="D4")
+    row(_RUNNING,              "coordinator_needless",  None,                                                             do=["release_coordinator"],                   rules="D7")
+
+    row(COORDINATOR_DISCOVERY, "lookup_found",          STABLE,                when="current",                            do=["know_coordinator"],                      rules="D2 D4")
+    row(COORDINATOR_DISCOVERY, "lookup_retriable",      INITIALIZED,           when="current",                            do=["back_off_lookup"],                       rules="D2 D3 D7")
+    row(COORDINATOR_DISCOVERY, "lookup_fatal",          INITIALIZED,           when="current",                            do=["await_poll_to_look_up", "throw"],        rules="D2 H4")
+    row(INITIALIZED,           "lookup_backoff_elapsed", COORDINATOR_DISCOVERY, when="lookup_wait == 'backoff' and coordinator_wanted",     do=["look_up"],            rules="D1 D3 D7")
+    row(INITIALIZED,           "lookup_backoff_elapsed", None,                 when="lookup_wait == 'backoff' and not coordinator_wanted", do=["end_lookup_wait"],    rules="D7")
+    row(INITIALIZED,           "application_polled",    COORDINATOR_DISCOVERY, when="lookup_wait == 'poll' and coordinator_wanted",         do=["look_up"],            rules="D1 D7")
+    row(INITIALIZED,           "application_polled",    None,                  when="lookup_wait == 'poll' and not coordinator_wanted",     do=["end_lookup_wait"],    rules="D7")
+
+    row(STABLE,                "coordinator_gone",      COORDINATOR_DISCOVERY, when="coordinator_wanted",                 do=["forget_coordinator", "look_up"],         rules="D1 D5")
+    row(STABLE,                "coordinator_gone",      INITIALIZED,           when="not coordinator_wanted",             do=["forget_coordinator"],                    rules="D1 D5 D7")
+
+    # what changes nothing
+    ignored(_RUNNING,          "started",               because="already")
+    ignored(DOWN,              "stopped",               because="already")
+    ignored(DOWN,              (*_NEEDS, "coordinator_needless", "coordinator_gone", "application_polled"), because="nothing_waits")
+    ignored((INITIALIZED, COORDINATOR_DISCOVERY), "coordinator_gone", because="already")
+    ignored(INITIALIZED,       "application_polled",    because="nothing_waits", when="lookup_wait != 'poll'")
+    ignored((COORDINATOR_DISCOVERY, STABLE), "application_polled", because="nothing_waits")
+    ignored(INITIALIZED,       "lookup_backoff_elapsed", because="timer_off", when="lookup_wait != 'backoff'")
+    ignored((DOWN, COORDINATOR_DISCOVERY, STABLE), "lookup_backoff_elapsed", because="timer_off")
+    ignored((DOWN, *_RUNNING), ("lookup_found", "lookup_retriable", "lookup_fatal"), because="late", when="not current")
+    # what a correct peer never does: answer a lookup that is not out
+    error(_IDLE,               ("lookup_found", "lookup_retriable", "lookup_fatal"), rule="D2", when="current")
+    # fmt: on

@@ -1,0 +1,31 @@
+"""One member: four machines over one set of variables, and who hears what.
+
+An event from outside (the application, an answer, a timer) goes to every machine that knows it. What a row emits for other
+machines is handled at once and to the end, before the event goes on to the next machine; requests and events for the
+polling thread leave in the order in which they were emitted. So one event from outside is one step of the member, whatever it
+sets off inside.
+
+The order in which machines hear an event matters in one place: an answer to a heartbeat is heard by the timers first, so that
+it is no longer in flight when the rebalance reacts.
+
+The subscription machine stands apart: there is one for each partition, and it only listens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+MACHINES: Final = ("timeouts", "rebalance", "connection")
+"""The machines of a member, in the order in which they hear an event."""
+
+PER_PARTITION: Final = "subscription"
+"""The machine that exists once for each partition."""
+
+CAUSES_OF_A_NEED: Final = ("coordinator_needed", "commit_or_fetch_asked")
+"""Events that need a coordinator (the proposal's `requiredCoordinator`)."""
+
+
+def listeners(event: str, alphabets: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
+    """The machines that hear `event`, in order; `alphabets` maps each machine to the events it knows."""
+    return tuple(name for name in MACHINES if event in alphabets[name])

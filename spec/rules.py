@@ -1,0 +1,1314 @@
+"""The normative rules: what a client of the classic consumer-group protocol must and should do.
+
+A rule says who it binds and how strictly. `applies_to` is *any* (it follows from the protocol), *java_style* (the contract
+of an API like Java's: a pull consumer with poll() and a rebalance listener), *internal* (visible only inside the reference)
+or *broker* (the group coordinator's side). `level` is *must* (breaking it is FAIL) or *should* (present-day behaviour that
+older clients legitimately lack: DEVIATION).
+
+The letters are the rule's chapter: D discovery, J join, S sync, H heartbeat, P poll interval, C callbacks, M commit,
+O offsets and records, L leave and close, T threads, X static membership, K cooperative, Q queues, G the broker's group.
+The known bugs of a rule are in `known_bugs.py`; they are its motivation and among its sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from groupspec.spec.terms import Rule
+
+_RULES: Final = (
+    Rule(
+        id="D1",
+        applies_to="any",
+        level="must",
+        statement=(
+            "On a disconnect, request timeout, NOT_COORDINATOR or COORDINATOR_NOT_AVAILABLE for ANY "
+            "coordinator-bound request (join, sync, heartbeat, commit, offset fetch, leave) the client MUST "
+            "forget the coordinator, and every path that needs one (auto-commit and assign-only mode too) "
+            "MUST start a new lookup by itself; it MUST NOT forget it because of errors that say nothing "
+            "about it (REBALANCE_IN_PROGRESS, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, "
+            "throttling)."
+        ),
+        sources=(
+            "KAFKA-6362 (PR 4326)",
+            "kafka-python #3082",
+        ),
+        known_bugs=(
+            "P04",
+            "P06",
+        ),
+    ),
+    Rule(
+        id="D2",
+        applies_to="any",
+        level="must",
+        statement=(
+            "At most one FindCoordinator MUST be outstanding, and whatever way it ends (found, error, no "
+            "broker, caller cancelled) the pending-lookup marker MUST be cleared so that a later need sends a "
+            "new request."
+        ),
+        sources=(
+            "KAFKA-10793 (PR 9671)",
+            "KAFKA-4139",
+        ),
+        known_bugs=(
+            "P01",
+            "P02",
+        ),
+    ),
+    Rule(
+        id="D3",
+        applies_to="any",
+        level="must",
+        statement=(
+            "Repeated lookups, joins and coordinator retries MUST be spaced by at least the retry backoff, "
+            "and retriable coordinator errors (COORDINATOR_LOAD_IN_PROGRESS etc.) MUST be retried that way in "
+            "join, sync, commit and offset fetch: never a spin, never surfaced, never the end of membership, "
+            "never an unbounded retry inside a call with a deadline."
+        ),
+        sources=(
+            "KAFKA-13917 (PR 12180)",
+            "sarama #2058 / #2214; librdkafka 2.0.0",
+        ),
+        known_bugs=(
+            "P03",
+            "P22",
+        ),
+    ),
+    Rule(
+        id="D4",
+        applies_to="any",
+        level="must",
+        statement=(
+            "A group request MUST be sent only to the node named by the latest successful FindCoordinator, "
+            "and MUST NOT be sent while the coordinator is unknown."
+        ),
+        sources=("MINOR #14179 (async CommitRequestManager)",),
+        known_bugs=("P07",),
+    ),
+    Rule(
+        id="D5",
+        applies_to="internal",
+        level="must",
+        statement=(
+            "When the coordinator is forgotten, the local state MUST become 'unknown' before its in-flight "
+            "requests are failed, so that their callbacks see it and cannot forget it again recursively."
+        ),
+        sources=("KAFKA-6366 (PR 4349)",),
+        known_bugs=("P05",),
+    ),
+    Rule(
+        id="D6",
+        applies_to="any",
+        level="must",
+        statement=(
+            "A known but disconnected coordinator MUST be reconnected (with backoff) or forgotten by the "
+            "background side even if no group request is pending; every coordinator request MUST have a "
+            "finite deadline."
+        ),
+        sources=("kafka-go #509",),
+        known_bugs=("P08",),
+    ),
+    Rule(
+        id="J1",
+        applies_to="any",
+        level="must",
+        statement=(
+            "At most one of JoinGroup/SyncGroup MUST be in flight per member; a subscription or metadata "
+            "change in that window only sets rejoin-needed, acted on after the response; an assignment that "
+            "no longer fits the changed subscription MUST be dropped and followed by a rejoin, not an "
+            "exception."
+        ),
+        sources=(
+            "KAFKA-3949; aiokafka #88",
+            "KAFKA-7961 (PR 6304)",
+            "librdkafka 1.8.0; kafka-python #798",
+        ),
+        known_bugs=(
+            "P15",
+            "P16",
+            "P17",
+        ),
+    ),
+    Rule(
+        id="J2",
+        applies_to="any",
+        level="must",
+        statement=(
+            "rejoin-needed MUST stay set from the moment a rebalance is required until a SyncGroup success "
+            "has been applied; any failure, timeout, disconnect, identity reset or wakeup in between MUST "
+            "lead to another JoinGroup."
+        ),
+        sources=(
+            "KAFKA-5154; same in kafka-python #1691",
+            "KAFKA-9815 (PR 8420)",
+            "KAFKA-3949; aiokafka #88",
+            "KAFKA-10870 (PR 9792)",
+            "KAFKA-10134 follow-up (PR 9354)",
+        ),
+        known_bugs=(
+            "P09",
+            "P10",
+            "P15",
+            "P24",
+            "P27",
+        ),
+    ),
+    Rule(
+        id="J3",
+        applies_to="any",
+        level="should",
+        statement=(
+            "MEMBER_ID_REQUIRED MUST be answered by an immediate second JoinGroup carrying the given id (no "
+            "backoff, no identity reset, no second revoke callback), and the id counts as membership for a "
+            "later leave."
+        ),
+        sources=(
+            "KIP-394",
+            "sarama #2759; kafka-python #2598",
+        ),
+        known_bugs=("P23",),
+    ),
+    Rule(
+        id="J4",
+        applies_to="any",
+        level="should",
+        statement=(
+            "Identity after errors: UNKNOWN_MEMBER_ID clears member id and generation; ILLEGAL_GENERATION "
+            "clears the generation but MUST keep the member id; REBALANCE_IN_PROGRESS, disconnects and "
+            "retriable errors MUST keep the member id."
+        ),
+        sources=(
+            "KAFKA-13214 (PR 11231)",
+            "KAFKA-10870 (PR 9792)",
+            "KAFKA-8487 (PR 6894); kafka-python #2614",
+        ),
+        known_bugs=(
+            "P11",
+            "P24",
+            "P44",
+        ),
+    ),
+    Rule(
+        id="J5",
+        applies_to="any",
+        level="must",
+        statement=(
+            "The JoinGroup request timeout MUST exceed the rebalance timeout (max.poll.interval), MUST NOT be "
+            "below the ordinary request timeout, and MUST NOT overflow."
+        ),
+        sources=(
+            "KIP-62, 'Compatibility' (request timeout)",
+            "KAFKA-13126 (PR 11111)",
+        ),
+        known_bugs=("P18",),
+    ),
+    Rule(
+        id="J6",
+        applies_to="any",
+        level="should",
+        statement=(
+            "JoinGroup metadata MUST be canonical (same subscription and owned set give the same bytes) and "
+            "list protocols in configured order."
+        ),
+        sources=("KAFKA-12898 (PR 10878)",),
+        known_bugs=("P21",),
+    ),
+    Rule(
+        id="J7",
+        applies_to="java_style",
+        level="must",
+        statement=(
+            "subscribe() alone MUST NOT join: the first JoinGroup needs a first poll(). In the calling-thread "
+            "design (KIP-62, kafka-python) every later JoinGroup needs a poll() too; in the background design "
+            "(threading refactor) the background thread may rejoin by itself, but not before the revocation "
+            "callbacks that are due have run inside a poll()."
+        ),
+        sources=(
+            "KIP-62, 'Proposed Changes'",
+            "Threading refactor proposal (Apache Kafka wiki), 'Asynchronous Background Thread'",
+            "KAFKA-17154 (PR 17165)",
+        ),
+        known_bugs=("P20",),
+    ),
+    Rule(
+        id="J8",
+        applies_to="any",
+        level="must",
+        statement=(
+            "The leader MUST compare the metadata its assignment was computed from with current metadata when "
+            "the round ends and on every update, and rejoin if the partitions of subscribed topics differ, in "
+            "a way that makes the broker rebalance."
+        ),
+        sources=("Kafka ConsumerCoordinator.rejoinNeededOrPending (assignmentSnapshot against metadataSnapshot)",),
+        known_bugs=(),
+    ),
+    Rule(
+        id="J9",
+        applies_to="any",
+        level="must",
+        statement=(
+            "A join, sync, heartbeat or commit response MUST be judged against the identity it was sent with: "
+            "if the identity changed meanwhile it MUST neither overwrite, reset nor complete the newer state. "
+            "Identity, state and assignment of one round MUST be applied as one atomic step."
+        ),
+        sources=(
+            "KAFKA-8104 (PR 7460)",
+            "aiokafka #727 / PR 747",
+            "KAFKA-9823 (PR 8445, 8548)",
+            "MINOR #15362; librdkafka #4672",
+            "librdkafka #4059 / #4908 (2.10.0)",
+        ),
+        known_bugs=(
+            "P12",
+            "P13",
+            "P28",
+            "P62",
+            "P81",
+        ),
+    ),
+    Rule(
+        id="S1",
+        applies_to="any",
+        level="must",
+        statement=(
+            "A member MUST NOT count as stable, and MUST NOT fetch or return records of eagerly revoked "
+            "partitions, until SyncGroup has succeeded."
+        ),
+        sources=("KAFKA-5154; same in kafka-python #1691",),
+        known_bugs=("P09",),
+    ),
+    Rule(
+        id="S2",
+        applies_to="any",
+        level="must",
+        statement=(
+            "The leader's SyncGroup MUST contain an entry for every member named in the JoinGroup response "
+            "(possibly empty); an empty assignment is a valid stable membership: the member stays and keeps "
+            "heartbeating."
+        ),
+        sources=("sarama #2290 / 034046e",),
+        known_bugs=("P19",),
+    ),
+    Rule(
+        id="S3",
+        applies_to="any",
+        level="must",
+        statement=(
+            "Applying an assignment MUST be restartable: if interrupted (wakeup, listener error) the next "
+            "poll MUST complete it exactly once from the same bytes."
+        ),
+        sources=(
+            "KAFKA-7194 (PR 5417)",
+            "KAFKA-9620 (PR 8187)",
+        ),
+        known_bugs=(
+            "P14",
+            "P39",
+        ),
+    ),
+    Rule(
+        id="H1",
+        applies_to="any",
+        level="should",
+        statement=(
+            "Heartbeats MUST run from JoinGroup success until the next JoinGroup is sent or the member leaves "
+            "or loses its identity: while waiting for SyncGroup, during listener callbacks, session teardown "
+            "and user processing; REBALANCE_IN_PROGRESS does not stop them and counts as a sign of life. (No "
+            "heartbeats are needed while a JoinGroup is outstanding: the broker counts it as alive.)"
+        ),
+        sources=(
+            "KIP-62, 'Proposed Changes'",
+            "KAFKA-10134 / 10122 (PR 8834)",
+            "sarama #1608 / #2110",
+            "KAFKA-4160; kafka-python #1438",
+        ),
+        known_bugs=(
+            "P25",
+            "P26",
+            "P40",
+        ),
+    ),
+    Rule(
+        id="H2",
+        applies_to="any",
+        level="must",
+        statement=(
+            "Heartbeats MUST be sent about every heartbeat.interval while the member is stable, measured from "
+            "the previous send, with no spin; when one is due a sleeping thread MUST wake."
+        ),
+        sources=(
+            "KIP-62, 'Proposed Changes'",
+            "KAFKA-10134 / 10122 (PR 8834)",
+            "KAFKA-16215, KAFKA-16178 (PR 15311)",
+        ),
+        known_bugs=(
+            "P25",
+            "P29",
+        ),
+    ),
+    Rule(
+        id="H3",
+        applies_to="any",
+        level="must",
+        statement=(
+            "Heartbeats MUST be fenced off before a JoinGroup is sent; after a completed rebalance they MUST "
+            "be running on every path (wakeup, join-loop retries) and not be disabled again by later loop "
+            "turns; a member that has left, is fenced or unjoined MUST NOT send any."
+        ),
+        sources=(
+            "KAFKA-3782",
+            "KAFKA-16251 (PR 15392); aiokafka #372",
+        ),
+        known_bugs=(
+            "P31",
+            "P32",
+        ),
+    ),
+    Rule(
+        id="H4",
+        applies_to="any",
+        level="must",
+        statement=(
+            "Every heartbeat error MUST have an effect: REBALANCE_IN_PROGRESS, ILLEGAL_GENERATION and "
+            "UNKNOWN_MEMBER_ID set rejoin-needed; retriable errors reschedule; others surface."
+        ),
+        sources=(
+            "KAFKA-10134 follow-up (PR 9354)",
+            "KAFKA-16215, KAFKA-16178 (PR 15311)",
+        ),
+        known_bugs=(
+            "P27",
+            "P29",
+        ),
+    ),
+    Rule(
+        id="H5",
+        applies_to="any",
+        level="should",
+        statement=(
+            "If no successful heartbeat arrives for session.timeout the client MUST act locally (forget the "
+            "coordinator / treat ownership as doubtful), also while the connection is down."
+        ),
+        sources=(
+            "KIP-62, 'Proposed Changes'",
+            "Kafka AbstractCoordinator.HeartbeatThread (session timeout expired)",
+        ),
+        known_bugs=(),
+    ),
+    Rule(
+        id="H6",
+        applies_to="java_style",
+        level="must",
+        statement=(
+            "The death of the heartbeat/background thread MUST be reported by the next poll(); poll() MUST "
+            "NOT spin or pretend health, and the thread MUST be restartable."
+        ),
+        sources=(
+            "Chrząszcz, 'What does the heartbeat thread do in Kafka Consumer?' (2019)",
+            "KAFKA-14729 (PR 13270)",
+        ),
+        known_bugs=("P30",),
+    ),
+    Rule(
+        id="P1",
+        applies_to="java_style",
+        level="must",
+        statement=(
+            "When max.poll.interval expires a dynamic member MUST send exactly one LeaveGroup and stop "
+            "heartbeats (a static one stops heartbeats only); expiry MUST be ignored while the member is "
+            "leaving, left or unjoined and MUST NOT prevent a first join."
+        ),
+        sources=(
+            "KIP-62, 'Proposed Changes'",
+            "KAFKA-8104 (PR 7460)",
+        ),
+        known_bugs=("P12",),
+    ),
+    Rule(
+        id="P2",
+        applies_to="java_style",
+        level="must",
+        statement=(
+            "Each application poll() (any timeout, any state of coordinator or records, any consuming entry "
+            "point) MUST reset the poll timer, being blocked inside poll() keeps it reset, and nothing else "
+            "may reset it."
+        ),
+        sources=(
+            "KIP-62, 'Proposed Changes'",
+            "MINOR #5308",
+            "KAFKA-16243 (PR 15372)",
+            "librdkafka #4176 / #4256 / #4431",
+        ),
+        known_bugs=(
+            "P33",
+            "P34",
+            "P35",
+        ),
+    ),
+    Rule(
+        id="P3",
+        applies_to="java_style",
+        level="must",
+        statement=(
+            "After expiry the next poll() MUST deliver 'lost' for all owned partitions, drop their buffered "
+            "records, and rejoin; a rebalance already in progress MUST NOT hide the loss."
+        ),
+        sources=("KAFKA-16258 (PR 15415)",),
+        known_bugs=("P36",),
+    ),
+    Rule(
+        id="P4",
+        applies_to="java_style",
+        level="must",
+        statement=(
+            "poll(t) MUST return within about t whatever rebalance, commit or lookup is pending, and a long "
+            "poll MUST notice a new assignment or revocation while it waits."
+        ),
+        sources=("KAFKA-13310 (PR 11340)",),
+        known_bugs=("P37",),
+    ),
+    Rule(
+        id="C1",
+        applies_to="any",
+        level="must",
+        statement=(
+            "For each partition the callbacks MUST alternate: assigned, then exactly one of revoked or lost. "
+            "No repeated assigned, no double revoked, no revoked for a partition never assigned."
+        ),
+        sources=(
+            "KIP-429",
+            "franz-go v0.6.9",
+        ),
+        known_bugs=("P41",),
+    ),
+    Rule(
+        id="C2",
+        applies_to="java_style",
+        level="must",
+        statement=(
+            "If membership was lost the callback MUST be 'lost', and the client MUST NOT commit for those partitions."
+        ),
+        sources=(
+            "KIP-429, onPartitionsLost",
+            "KAFKA-16258 (PR 15415)",
+            "KAFKA-8972 (PR 7441)",
+            "KAFKA-12983 (PR 10986)",
+        ),
+        known_bugs=(
+            "P36",
+            "P38",
+            "P78",
+        ),
+    ),
+    Rule(
+        id="C3",
+        applies_to="java_style",
+        level="must",
+        statement=(
+            "Revoked (or lost) MUST run while the partitions still count as owned and MUST finish before the "
+            "JoinGroup (eager) or the new assignment (cooperative) takes effect; assigned MUST run after the "
+            "assignment is visible (positions obtainable) and before its records are fetched for return."
+        ),
+        sources=("KAFKA-16107 (PR 15215)",),
+        known_bugs=("P43",),
+    ),
+    Rule(
+        id="C4",
+        applies_to="java_style",
+        level="must",
+        statement=(
+            "An exception from a listener or assignor hook MUST NOT stop the remaining protocol steps; it "
+            "MUST then be raised from the application's poll()/close()."
+        ),
+        sources=("KAFKA-9620 (PR 8187)",),
+        known_bugs=("P39",),
+    ),
+    Rule(
+        id="C5",
+        applies_to="java_style",
+        level="must",
+        statement=(
+            "Callbacks MUST run on the application's thread inside poll/close/unsubscribe with no internal "
+            "lock held, so that commit, position, pause and seek work inside them and cannot start a nested "
+            "rebalance."
+        ),
+        sources=("KAFKA-4160; kafka-python #1438",),
+        known_bugs=("P40",),
+    ),
+    Rule(
+        id="C6",
+        applies_to="java_style",
+        level="must",
+        statement=(
+            "The group metadata (member id, generation) visible in callbacks, commits and transactions MUST "
+            "be that of the assignment whose records the application holds."
+        ),
+        sources=("KAFKA-9741 (PR 8325)",),
+        known_bugs=("P42",),
+    ),
+    Rule(
+        id="C7",
+        applies_to="java_style",
+        level="must",
+        statement=(
+            "unsubscribe() and close() MUST run the callback for all owned partitions before the subscription "
+            "state is cleared and before LeaveGroup."
+        ),
+        sources=(
+            "KAFKA-8972 (PR 7441)",
+            "node-rdkafka #330, FluidFramework #4160",
+        ),
+        known_bugs=(
+            "P38",
+            "P68",
+        ),
+    ),
+    Rule(
+        id="M1",
+        applies_to="any",
+        level="must",
+        statement=(
+            "An OffsetCommit MUST carry a member id and generation read together from a stable state; with "
+            "manual assignment it MUST carry no member identity at all."
+        ),
+        sources=(
+            "KAFKA-19242 (PR 19631)",
+            "KAFKA-14201 (PR 12599)",
+        ),
+        known_bugs=(
+            "P49",
+            "P76",
+        ),
+    ),
+    Rule(
+        id="M2",
+        applies_to="any",
+        level="should",
+        statement=(
+            "Commit errors: REBALANCE_IN_PROGRESS fails the commit, requests a rejoin, keeps identity and "
+            "(cooperative) assignment; ILLEGAL_GENERATION / UNKNOWN_MEMBER_ID fail the commit, reset as in J4 "
+            "and rejoin at once; none of them may end the client."
+        ),
+        sources=(
+            "KAFKA-8487 (PR 6894); kafka-python #2614",
+            "kafkajs #1466 / #1474; aiokafka #611",
+            "librdkafka #4059 / #4908 (2.10.0)",
+        ),
+        known_bugs=(
+            "P44",
+            "P55",
+            "P81",
+        ),
+    ),
+    Rule(
+        id="M3",
+        applies_to="any",
+        level="must",
+        statement=(
+            "A commit required before revocation MUST be tried until success, fatal error or its time limit, "
+            "then the rebalance MUST go on; it MUST NOT be re-issued on each poll nor hold back the JoinGroup "
+            "beyond the rebalance timeout, nor abort the rebalance when it fails."
+        ),
+        sources=(
+            "KAFKA-13310 (PR 11340)",
+            "KAFKA-14024 (PR 12349)",
+            "KAFKA-14196 (PR 12603)",
+            "aiokafka #230",
+        ),
+        known_bugs=(
+            "P37",
+            "P45",
+            "P46",
+            "P54",
+        ),
+    ),
+    Rule(
+        id="M4",
+        applies_to="java_style",
+        level="must",
+        statement=(
+            "Auto-commit MUST cover only records of earlier poll() returns: never records still buffered, nor "
+            "those of the poll in progress."
+        ),
+        sources=("KAFKA-2942",),
+        known_bugs=("P47",),
+    ),
+    Rule(
+        id="M5",
+        applies_to="any",
+        level="must",
+        statement=(
+            "At most one auto-commit MUST be in flight; its timer restarts at send; its in-flight mark MUST "
+            "be cleared on every outcome, including 'nothing to commit'."
+        ),
+        sources=("KAFKA-6606 (PR 4641)",),
+        known_bugs=("P48",),
+    ),
+    Rule(
+        id="M6",
+        applies_to="any",
+        level="must",
+        statement=(
+            "Commits of one partition MUST reach the broker in call order and never rewind through the "
+            "client's own reordering; callbacks of earlier async commits MUST run before a later sync commit "
+            "or close returns."
+        ),
+        sources=(
+            "KAFKA-5730; KAFKA-10337; KAFKA-16103",
+            "sarama #2940 / #2947",
+        ),
+        known_bugs=(
+            "P50",
+            "P51",
+        ),
+    ),
+    Rule(
+        id="M7",
+        applies_to="any",
+        level="must",
+        statement=(
+            "No commit MUST be sent for a partition that is not owned (stored offsets are cleared at revoke, "
+            "loss and assign), and no timed commit between JoinGroup and SyncGroup."
+        ),
+        sources=(
+            "librdkafka #2782 (1.4.2) and 1.9.0 note",
+            "librdkafka 1.7.0 note (timed auto commit)",
+        ),
+        known_bugs=(
+            "P52",
+            "P53",
+        ),
+    ),
+    Rule(
+        id="O1",
+        applies_to="any",
+        level="must",
+        statement=(
+            "A newly assigned partition MUST start from its committed offset; the reset policy applies only "
+            "if the broker answered that there is none, never because a lookup failed, timed out or did not "
+            "include the partition."
+        ),
+        sources=("kafka-python #2629",),
+        known_bugs=("P59",),
+    ),
+    Rule(
+        id="O2",
+        applies_to="any",
+        level="must",
+        statement=(
+            "A partition retained over a rebalance MUST keep position, pause state and any offset lookup "
+            "still in progress; paused partitions keep their position."
+        ),
+        sources=(
+            "KAFKA-4547",
+            "franz-go #98 (v1.2.2, completed v1.3.4)",
+        ),
+        known_bugs=(
+            "P57",
+            "P58",
+        ),
+    ),
+    Rule(
+        id="O3",
+        applies_to="any",
+        level="must",
+        statement=(
+            "Fetch or offset responses of an earlier assignment or position MUST be discarded, and poll() "
+            "MUST NOT return records of partitions already revoked or lost, or awaiting their pre-revocation "
+            "commit, wherever they were buffered."
+        ),
+        sources=(
+            "KAFKA-14196 (PR 12603)",
+            "KAFKA-2342",
+            "librdkafka #3340 (1.7.0)",
+        ),
+        known_bugs=(
+            "P46",
+            "P56",
+            "P60",
+        ),
+    ),
+    Rule(
+        id="O4",
+        applies_to="java_style",
+        level="must",
+        statement=(
+            "Once a position has advanced over records, those records MUST be returned to the application (no "
+            "wakeup or error may drop them)."
+        ),
+        sources=("Kafka KafkaConsumer.poll javadoc; ClassicKafkaConsumer.poll (no wakeup once records are collected)",),
+        known_bugs=(),
+    ),
+    Rule(
+        id="L1",
+        applies_to="any",
+        level="should",
+        statement=(
+            "close() and unsubscribe() of a joined dynamic member MUST send LeaveGroup once: also with a "
+            "heartbeat in flight, a failing listener, a very short timeout, an only-pending member id, or the "
+            "cooperative protocol. A static member MUST NOT send it."
+        ),
+        sources=(
+            "KAFKA-16639 (PR 16017)",
+            "librdkafka 1.7.0 note (unsubscribe)",
+        ),
+        known_bugs=(
+            "P61",
+            "P64",
+        ),
+    ),
+    Rule(
+        id="L2",
+        applies_to="java_style",
+        level="must",
+        statement=(
+            "close() MUST end within its timeout with no broker, no coordinator or an unanswered commit, MUST "
+            "complete every pending future, and MUST turn a rebalance step in progress into a full release "
+            "instead of waiting for an application action that can no longer come."
+        ),
+        sources=(
+            "KAFKA-19357 (PR 19914); aiokafka #659",
+            "node-rdkafka #330, FluidFramework #4160",
+        ),
+        known_bugs=(
+            "P65",
+            "P68",
+        ),
+    ),
+    Rule(
+        id="L3",
+        applies_to="any",
+        level="must",
+        statement=(
+            "After the decision to leave, late heartbeat/join/sync responses and new assignments MUST be "
+            "ignored and MUST NOT revive the identity."
+        ),
+        sources=("MINOR #15362; librdkafka #4672",),
+        known_bugs=("P62",),
+    ),
+    Rule(
+        id="L4",
+        applies_to="java_style",
+        level="must",
+        statement=(
+            "close() MUST be idempotent under concurrent calls, and MUST stop and join the background thread "
+            "before the network objects it uses are torn down."
+        ),
+        sources=(
+            "KAFKA-4786; kafka-python #1666/#1735",
+            "MINOR 031da88 (close race)",
+        ),
+        known_bugs=(
+            "P63",
+            "P66",
+        ),
+    ),
+    Rule(
+        id="L5",
+        applies_to="java_style",
+        level="must",
+        statement=("close() with auto-commit MUST commit the last returned positions before LeaveGroup."),
+        sources=(
+            "KAFKA-7540 (PR 11898); kafkajs #874; kafka-go #715",
+            "KAFKA-16167 (PR 15445)",
+        ),
+        known_bugs=(
+            "P67",
+            "P73",
+        ),
+    ),
+    Rule(
+        id="T1",
+        applies_to="internal",
+        level="must",
+        statement=(
+            "No two threads may take the client's locks in opposite order; no lock needed by a completion "
+            "callback may be held while waiting for that completion, during blocking I/O, or while leaving."
+        ),
+        sources=(
+            "KAFKA-4160; kafka-python #1438",
+            "kafka-python #1985 / #2064, #2077, #1464",
+            "kafka-python #1626 / #1628",
+            "KAFKA-6593 (PR 4625)",
+        ),
+        known_bugs=(
+            "P40",
+            "P69",
+            "P70",
+            "P71",
+        ),
+    ),
+    Rule(
+        id="T2",
+        applies_to="internal",
+        level="must",
+        statement=(
+            "Shared state (state, identity, subscription, fetch session) MUST be read and written under its "
+            "lock or by its one owner thread, and check-then-act steps MUST be one critical section."
+        ),
+        sources=(
+            "KAFKA-8104 (PR 7460)",
+            "franz-go v0.6.9",
+            "KAFKA-19242 (PR 19631)",
+            "sarama #2940 / #2947",
+            "MINOR 031da88 (close race)",
+            "KAFKA-12991 (PR 10879)",
+        ),
+        known_bugs=(
+            "P12",
+            "P41",
+            "P49",
+            "P51",
+            "P66",
+            "P72",
+        ),
+    ),
+    Rule(
+        id="T3",
+        applies_to="internal",
+        level="must",
+        statement=(
+            "Every future MUST complete exactly once and be installed before a callback can complete it; "
+            "cancelling one caller MUST NOT cancel or poison work shared with others."
+        ),
+        sources=(
+            "KAFKA-10793 (PR 9671)",
+            "kafka-python #1338",
+        ),
+        known_bugs=(
+            "P01",
+            "P75",
+        ),
+    ),
+    Rule(
+        id="T4",
+        applies_to="java_style",
+        level="must",
+        statement=(
+            "wakeup() MUST interrupt exactly one user call (current or next, also if data is ready) and MUST "
+            "NOT surface from async commits, background work, commits made inside callbacks, or close()."
+        ),
+        sources=(
+            "KAFKA-7194 (PR 5417)",
+            "KAFKA-16167 (PR 15445)",
+            "KAFKA-4569",
+        ),
+        known_bugs=(
+            "P14",
+            "P73",
+            "P74",
+        ),
+    ),
+    Rule(
+        id="X1",
+        applies_to="any",
+        level="must",
+        statement=(
+            "A static member MUST send its instance id in every group request (join, sync, heartbeat, commit, "
+            "leave-like); a commit without member identity MUST NOT carry it."
+        ),
+        sources=(
+            "KIP-345",
+            "KAFKA-14201 (PR 12599)",
+        ),
+        known_bugs=("P76",),
+    ),
+    Rule(
+        id="X2",
+        applies_to="any",
+        level="should",
+        statement=(
+            "FENCED_INSTANCE_ID on any request MUST end all group traffic and be raised to the application, "
+            "also for an async commit without callback."
+        ),
+        sources=(
+            "KIP-345",
+            "KAFKA-16169 (PR 15437); franz-go #479",
+        ),
+        known_bugs=("P77",),
+    ),
+    Rule(
+        id="K1",
+        applies_to="any",
+        level="should",
+        statement=(
+            "ownedPartitions (and their generation) in JoinGroup MUST be what the member validly owns at that "
+            "moment: empty after identity loss, never carried over from a generation it did not complete."
+        ),
+        sources=(
+            "KIP-429",
+            "KAFKA-12983 (PR 10986)",
+            "KAFKA-13419 / 13406 / 14016 chain",
+        ),
+        known_bugs=(
+            "P78",
+            "P80",
+        ),
+    ),
+    Rule(
+        id="K2",
+        applies_to="any",
+        level="must",
+        statement=(
+            "If a round revoked partitions the member MUST rejoin right after the revoked callback; rounds "
+            "MUST terminate."
+        ),
+        sources=(
+            "KIP-429, 'Consumer Incremental Rebalance Protocol'",
+            "Kafka ConsumerCoordinator.onJoinComplete",
+        ),
+        known_bugs=(),
+    ),
+    Rule(
+        id="K3",
+        applies_to="any",
+        level="must",
+        statement=("The assignor MUST resolve conflicting claims by highest generation and drop claims that tie."),
+        sources=(
+            "KAFKA-12984, KAFKA-14639 (PR 10985, 13550); librdkafka 2.1.1-2.2",
+            "KAFKA-13419 / 13406 / 14016 chain",
+        ),
+        known_bugs=(
+            "P79",
+            "P80",
+        ),
+    ),
+    Rule(
+        id="K4",
+        applies_to="any",
+        level="must",
+        statement=(
+            "The rebalance protocol in use (eager/cooperative) MUST be one consistent fact for join, "
+            "callbacks, assignment and close; ownership memory MUST be cleared when an eager revoke happens."
+        ),
+        sources=(
+            "KIP-429",
+            "franz-go v1.13.0 (mixed balancers)",
+        ),
+        known_bugs=("P82",),
+    ),
+    Rule(
+        id="H7",
+        applies_to="any",
+        level="should",
+        statement=(
+            "At most one heartbeat SHOULD be in flight ('in flight' is explicit state, set at send and "
+            "cleared on every outcome), and a failed one SHOULD be retried after the retry backoff, not after "
+            "the interval."
+        ),
+        sources=(
+            "Kafka AbstractCoordinator.HeartbeatThread (several in flight)",
+            "librdkafka rd_kafka_cgrp_heartbeat (one in flight)",
+        ),
+        known_bugs=(),
+    ),
+    Rule(
+        id="D7",
+        applies_to="internal",
+        level="must",
+        statement=(
+            "Discovery is on demand: while nothing that is asked for needs a coordinator the connection stays "
+            "INITIALIZED; the first event that needs one starts COORDINATOR_DISCOVERY; a failed lookup "
+            "returns to INITIALIZED and is tried again after the retry backoff for as long as something needs "
+            "it."
+        ),
+        sources=("Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'",),
+        known_bugs=(),
+    ),
+    Rule(
+        id="D8",
+        applies_to="java_style",
+        level="must",
+        statement=(
+            "With manual assignment there MUST be no join and no heartbeat; a coordinator is looked up only "
+            "for commits and committed offsets."
+        ),
+        sources=(
+            "KIP-62, 'Proposed Changes'",
+            "Chrząszcz, 'What does the heartbeat thread do in Kafka Consumer?' (2019)",
+        ),
+        known_bugs=(),
+    ),
+    Rule(
+        id="Q1",
+        applies_to="internal",
+        level="must",
+        statement=(
+            "No event between the polling thread and the background thread may be lost, doubled or reordered; "
+            "at close every event left over is answered or cancelled, visibly."
+        ),
+        sources=("Threading refactor proposal (Apache Kafka wiki), 'Test Plan'",),
+        known_bugs=(),
+    ),
+    Rule(
+        id="Q2",
+        applies_to="internal",
+        level="must",
+        statement=(
+            "User callbacks run only on the polling thread, on an event taken from the consumer-event queue; "
+            "the background thread never runs user code."
+        ),
+        sources=("Threading refactor proposal (Apache Kafka wiki), 'Channel and Events'",),
+        known_bugs=(),
+    ),
+    Rule(
+        id="Q3",
+        applies_to="internal",
+        level="must",
+        statement=(
+            "The background thread processes one event at a time; an event that needs a coordinator waits for "
+            "it without holding up events that don't."
+        ),
+        sources=("Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'",),
+        known_bugs=(),
+    ),
+    Rule(
+        id="Q4",
+        applies_to="internal",
+        level="must",
+        statement=(
+            "Order of a rebalance: coordinator known; then pause, commit, revoke callback (published: the "
+            "commit after the callback). Eager: all of this before JoinGroup. Deployed cooperative: auto- "
+            "commit before JoinGroup, without pausing; pause and revoke after SyncGroup, with no second "
+            "commit. Then the assign callback, then fetching."
+        ),
+        sources=(
+            "Threading refactor proposal (Apache Kafka wiki), 'Test Plan' and 'Rebalance States'",
+            "Kafka ConsumerCoordinator.onJoinPrepare, onJoinComplete",
+        ),
+        known_bugs=(),
+    ),
+    Rule(
+        id="Q5",
+        applies_to="java_style",
+        level="must",
+        statement=(
+            "From PREPARE_REVOCATION on, partitions to be revoked are paused: not fetched, and not returned "
+            "by poll(), until they are assigned again."
+        ),
+        sources=(
+            "Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'",
+            "Kafka SubscriptionState.markPendingRevocation",
+        ),
+        known_bugs=(),
+    ),
+    Rule(
+        id="Q6",
+        applies_to="internal",
+        level="must",
+        statement=(
+            "In the background design poll() works in this order: wakeup flag, queued errors and callbacks, "
+            "fetch request, records; poll() is also what moves the poll timer. (The calling-thread design "
+            "keeps kafka-python's order: buffered records first.)"
+        ),
+        sources=(
+            "Threading refactor proposal (Apache Kafka wiki), 'Consumer Poll Changes'",
+            "'Learning Kafka with Python: a deep dive into consumers and rebalancing', 'The consumers poll loop'",
+        ),
+        known_bugs=(),
+    ),
+    Rule(
+        id="O5",
+        applies_to="java_style",
+        level="must",
+        statement=(
+            "A partition is fetchable only with a valid position, not paused, and with nothing of it "
+            "buffered; the position moves when records are returned, not when they arrive; records whose "
+            "offset is not the expected one are dropped."
+        ),
+        sources=(
+            "'Learning Kafka with Python: a deep dive into consumers and rebalancing', 'High level overview of the consumer'",
+            "Kafka Fetcher, SubscriptionState.isFetchable",
+        ),
+        known_bugs=(),
+    ),
+    Rule(
+        id="O6",
+        applies_to="any",
+        level="must",
+        statement=(
+            "Without a committed offset the position comes from auto.offset.reset (earliest, latest, none: "
+            "none raises)."
+        ),
+        sources=(
+            "'Learning Kafka with Python: a deep dive into consumers and rebalancing', 'The consumers poll loop'",
+            "Kafka configuration auto.offset.reset",
+        ),
+        known_bugs=(),
+    ),
+    Rule(
+        id="G1",
+        applies_to="broker",
+        level="must",
+        statement=(
+            "PreparingRebalance ends when every member has a parked JoinGroup and no handed-out member id is "
+            "still pending, or when the rebalance timeout (maximum over the members; JoinGroup v0 counts its "
+            "session timeout) ends; dynamic members that have not rejoined are then removed, static ones "
+            "stay."
+        ),
+        sources=(
+            "KIP-62, 'Proposed Changes'",
+            "Kafka ClassicGroup.hasAllMembersJoined, GroupMetadataManager.completeClassicGroupJoin",
+        ),
+        known_bugs=(),
+    ),
+    Rule(
+        id="G2",
+        applies_to="broker",
+        level="must",
+        statement=(
+            "The generation grows by one exactly when a join phase completes, also when the group becomes Empty."
+        ),
+        sources=("Kafka ClassicGroup.initNextGeneration",),
+        known_bugs=(),
+    ),
+    Rule(
+        id="G3",
+        applies_to="broker",
+        level="must",
+        statement=(
+            "From Empty the join phase waits the initial rebalance delay, prolonged by newcomers up to the "
+            "rebalance timeout."
+        ),
+        sources=(
+            "KIP-134",
+            "Kafka GroupMetadataManager.prepareRebalance",
+        ),
+        known_bugs=(),
+    ),
+    Rule(
+        id="G4",
+        applies_to="broker",
+        level="must",
+        statement=(
+            "A new dynamic member (JoinGroup v4+) first gets MEMBER_ID_REQUIRED and an id; the id that never "
+            "comes back holds the join phase up to its session timeout."
+        ),
+        sources=(
+            "KIP-394",
+            "Kafka ClassicGroup.addPendingMember",
+        ),
+        known_bugs=(),
+    ),
+    Rule(
+        id="G5",
+        applies_to="broker",
+        level="must",
+        statement=(
+            "A member is removed when its session timeout passes without a heartbeat, an accepted commit, or "
+            "a parked join or sync; the group then rebalances. So a crash during a rebalance ends with the "
+            "session timeout, not the rebalance timeout."
+        ),
+        sources=(
+            "KIP-62, 'Proposed Changes'",
+            "Kafka GroupMetadataManager.expireClassicGroupMemberHeartbeat",
+        ),
+        known_bugs=(),
+    ),
+    Rule(
+        id="G6",
+        applies_to="broker",
+        level="must",
+        statement=(
+            "A member that keeps heartbeating but never rejoins holds the group in PreparingRebalance for the "
+            "whole rebalance timeout, no longer."
+        ),
+        sources=(
+            "Chrząszcz, 'What does the heartbeat thread do in Kafka Consumer?' (2019)",
+            "KIP-62, 'Proposed Changes'",
+        ),
+        known_bugs=(),
+    ),
+    Rule(
+        id="G7",
+        applies_to="broker",
+        level="must",
+        statement=(
+            "Heartbeat: NONE in Stable and CompletingRebalance, REBALANCE_IN_PROGRESS in PreparingRebalance. "
+            "Commit with member and generation: accepted in Stable and PreparingRebalance, "
+            "REBALANCE_IN_PROGRESS in CompletingRebalance."
+        ),
+        sources=("Kafka GroupMetadataManager.classicGroupHeartbeat; ClassicGroup.validateOffsetCommit",),
+        known_bugs=(),
+    ),
+    Rule(
+        id="G8",
+        applies_to="broker",
+        level="must",
+        statement=("Checks run in this order: group dead, member and instance, generation, protocol, state."),
+        sources=("Kafka ClassicGroup.validateMember and its callers",),
+        known_bugs=(),
+    ),
+    Rule(
+        id="G9",
+        applies_to="broker",
+        level="must",
+        statement=(
+            "SyncGroup is parked until the leader's arrives; in Stable it is answered at once; who has not "
+            "synced within the rebalance timeout is removed, also from a Stable group."
+        ),
+        sources=("Kafka GroupMetadataManager.classicGroupSync, expirePendingSync",),
+        known_bugs=(),
+    ),
+    Rule(
+        id="G10",
+        applies_to="broker",
+        level="must",
+        statement=(
+            "In Stable a rejoin of the leader or of a member with changed metadata starts a rebalance; an "
+            "unchanged follower is answered at once."
+        ),
+        sources=("Kafka GroupMetadataManager.classicGroupJoinExistingMember",),
+        known_bugs=(),
+    ),
+    Rule(
+        id="G11",
+        applies_to="broker",
+        level="must",
+        statement=(
+            "A static member that returns with a new id replaces the old one without a rebalance when the "
+            "group is Stable and the protocol stays; every request of the old id then gets "
+            "FENCED_INSTANCE_ID."
+        ),
+        sources=(
+            "KIP-345",
+            "Kafka GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin",
+        ),
+        known_bugs=(),
+    ),
+    Rule(
+        id="G12",
+        applies_to="broker",
+        level="must",
+        statement=(
+            "Session timeouts outside the broker's range get INVALID_SESSION_TIMEOUT; a protocol not shared "
+            "by all members gets INCONSISTENT_GROUP_PROTOCOL; neither changes the group."
+        ),
+        sources=(
+            "KIP-62, 'Proposed Changes'",
+            "Kafka GroupCoordinatorService.joinGroup; ClassicGroup.supportsProtocols",
+        ),
+        known_bugs=(),
+    ),
+    Rule(
+        id="G13",
+        applies_to="broker",
+        level="must",
+        statement=(
+            "A group in state Dead, or not known, answers by the state x request matrix of Apache Kafka's "
+            "coordinator; DescribeGroups shows the states Empty, PreparingRebalance, CompletingRebalance, "
+            "Stable, Dead and, to clients that know no better, Unknown."
+        ),
+        sources=(
+            "'Kafka heartbeat mechanism and repeated consumption' (article, group states with Unknown)",
+            "Kafka ConsumerGroupState, ClassicGroupState",
+        ),
+        known_bugs=(),
+    ),
+)
+
+RULES: Final[Mapping[str, Rule]] = MappingProxyType({rule.id: rule for rule in _RULES})
+"""Every rule by its id, in the order of the chapters."""

@@ -1,0 +1,83 @@
+"""Heartbeats and the three timers of KIP-62.
+
+Before KIP-62 one timeout said three things: the process is alive, the application makes progress, and the group may wait
+this long for a rebalance. KIP-62 took them apart. The *session timeout* is about the process: heartbeats from a background
+thread keep it. The *poll interval* is about the application, and enforced by the client itself: whoever does not poll leaves.
+The *rebalance timeout* is the coordinator's (JoinGroup v1 carries it), and so not a timer of this machine.
+
+Heartbeats run from the answer to JoinGroup until the next JoinGroup is sent or the identity is gone (rules H1, H3): while
+SyncGroup is out, and through every callback. In *published* (the seeds' gate `state != STABLE`) they begin with the answer to
+SyncGroup. While a JoinGroup is out the coordinator counts it as a sign of life, and nothing is evaluated here.
+
+The order of the checks is KIP-62's, one turn of the loop after another: coordinator unknown, session expired, poll interval
+expired, heartbeat not due, send. So a session that runs out, or an application that stalls, while no coordinator is known
+has no effect before one is found; the timers stay expired, and so does a heartbeat that fell due, and are looked at again then.
+
+- **Session expired**: the coordinator is suspect, not the membership. It is forgotten and looked for anew (rule H5); only
+  the coordinator itself can say that the member is expelled. (librdkafka differs: it revokes.)
+- **Poll interval expired**: a dynamic member leaves; a static one only falls silent, and the coordinator keeps its place
+  until the session runs out (rules P1, L1). Either way the identity is gone, see `rebalance.py`.
+- **One heartbeat in flight** at most (rule H7; Java allows several). The next falls due an interval after the last was *sent*,
+  or at once if that has passed when the answer comes; a failed one is tried again after the retry backoff.
+
+Both arithmetics of expiry are deployed: `now - last > timeout` (the seeds, kafka-python, Java before 2.1) and `>=` (Java since).
+Time is not in these tables, so the difference is not either: `differences.py` has it.
+
+Sources: KIP-62, "Proposed Changes"; Chrząszcz, "What does the heartbeat thread do in Kafka Consumer?" (2019); Kafka
+AbstractCoordinator.HeartbeatThread, Heartbeat.
+"""
+
+from __future__ import annotations
+
+from groupspec.spec.machine import State, StateMachine, error, ignored, row
+
+
+class Timeouts(StateMachine):
+    """When a member beats, and what its timers mean."""
+
+    machine_name = "timeouts"
+
+    STOPPED = State(initial=True)
+    DISABLED = State()
+    IDLE = State()
+    IN_FLIGHT = State()
+
+    _ENABLED = (IDLE, IN_FLIGHT)
+    _OFF = (STOPPED, DISABLED)
+    _EVERY = (*_OFF, *_ENABLED)
+    _ANSWERED = ("heartbeat_ok", "heartbeat_rebalance_in_progress", "heartbeat_error", "heartbeat_unknown_member", "heartbeat_illegal_generation", "heartbeat_fenced")
+    _ANSWERS = (*_ANSWERED, "heartbeat_coordinator_gone")
+
+    # fmt: off
+    #   in state    on event                      goes to     when                          do                                     rules
+    row(STOPPED,    "started",                    DISABLED,                                                                        rules="D7")
+    row((DISABLED, *_ENABLED), "stopped",         STOPPED,                                                                         rules="H3 L4")
+    row(DISABLED,   "heartbeats_enabled",         IDLE,                                     do=["restart_timers"],                 rules="H1 P2")
+    row(_ENABLED,   "heartbeats_disabled",        DISABLED,                                                                        rules="H3")
+
+
+    row(IDLE,       "heartbeat_due",              IN_FLIGHT,  when="coordinator_known",     do=["send_heartbeat"],                 rules="H2 D4")
+    row(IN_FLIGHT,  _ANSWERED,                    IDLE,       when="current",                                                      rules="H1 H4 H7")
+    row(IN_FLIGHT,  "heartbeat_coordinator_gone", IDLE,       when="current",               do=["say_coordinator_gone"],           rules="D1 H4")
+    row(IN_FLIGHT,  "coordinator_lost",           IDLE,                                                                            rules="D5 H4")
+
+    row(_ENABLED,   "session_expired",            None,       when="coordinator_known",     do=["say_coordinator_gone"],           rules="H5 D1")
+    row(_ENABLED,   "poll_interval_expired",      None,       when="coordinator_known",     do=["report_poll_limit"],              rules="P1")
+    row(_ENABLED,   "application_polled",         None,                                     do=["restart_poll_interval"],          rules="P2")
+
+    # what changes nothing
+    ignored((DISABLED, *_ENABLED), "started",     because="already")
+    ignored(STOPPED, "stopped",                   because="already")
+    ignored(_OFF,   "heartbeats_disabled",        because="already")
+    ignored(STOPPED, "heartbeats_enabled",        because="nothing_waits")
+    ignored(_OFF,   ("heartbeat_due", "session_expired", "poll_interval_expired", "application_polled"), because="timer_off")
+    ignored(_ENABLED, ("session_expired", "poll_interval_expired"), because="waiting", when="not coordinator_known")
+    ignored(IDLE,   "heartbeat_due",              because="waiting",       when="not coordinator_known")
+    ignored(IN_FLIGHT, "heartbeat_due",           because="already")
+    ignored((*_OFF, IDLE), "coordinator_lost",    because="nothing_waits")
+    ignored(_EVERY, _ANSWERS,                     because="late",          when="not current")
+    # what a correct peer never does: answer a heartbeat that is not out
+    error((*_OFF, IDLE), _ANSWERS,                rule="J9",               when="current")
+    # what a correct member never does: join twice without a JoinGroup between
+    error(_ENABLED, "heartbeats_enabled",         rule="H3")
+    # fmt: on

@@ -1,0 +1,379 @@
+"""The words of the specification: variables, events, effects, reasons. All data, and all of it finite.
+
+**Variables.** A *state* variable belongs to one machine, whose effects alone set it; every machine may read it. An *input*
+comes with an event and is gone after it. A *config* variable is chosen before the first event and never changes. Two more
+words may stand in any guard and are constants of a whole run: the rebalance protocol (`eager` or `cooperative`) and the
+profile (`published`: the threading refactor proposal to the letter; `deployed`: what brokers and KIP-429 allow).
+
+**Time** is not a variable. A timer is an event, and says nothing about when: whatever order of expiries a clock could bring
+about, the machines have an answer to it.
+
+**Answers.** Every (request, error) that a coordinator can give is one event; `RESPONSES` is the table. An answer is
+`current` when the request it belongs to is still the one waited for *and* the identity it was sent with is still the
+member's (rule J9). All others are late.
+
+**Effects** within one entry happen at once, entries along a row in order. What is emitted is a request (`JoinGroup`), an
+event for the polling thread (`REVOKE_PARTITIONS`), or an event for the other machines of the same member (`join_needed`),
+which they handle before anything else reaches the member (`member.py` says who hears what).
+
+Sources: the threading refactor proposal (Apache Kafka wiki) for the events between the threads; KIP-62 for the three timers;
+Kafka's AbstractCoordinator and ConsumerCoordinator for the answers and what follows from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, TypeVar
+
+from groupspec.spec.terms import Effect, Event, Variable
+
+NO_YES: Final = (False, True)
+
+
+_Named = TypeVar("_Named", Variable, Event, Effect)
+
+
+def _by_name(*entries: _Named) -> Mapping[str, _Named]:
+    table = {entry.name: entry for entry in entries}
+    assert len(table) == len(entries), "a name is defined twice"
+    return MappingProxyType(table)
+
+
+# fmt: off
+# Variables ------------------------------------------------------------------------------------------------------------
+
+VARIABLES: Final[Mapping[str, Variable]] = _by_name(
+    # of a run
+    Variable("auto_commit", NO_YES, False, "config", doc="enable.auto.commit"),
+    Variable("static", NO_YES, False, "config", doc="group.instance.id is set: a static member never sends LeaveGroup"),
+    # of the connection
+    Variable("coordinator_known", NO_YES, False, "state", "connection", doc="the last lookup found it, and nothing since said otherwise"),
+    Variable("coordinator_wanted", NO_YES, False, "state", "connection", doc="something needs a coordinator"),
+    Variable("lookup_wait", ("none", "backoff", "poll"), "none", "state", "connection", doc="what the next lookup waits for: nothing, the retry backoff, or (after a fatal error) a poll"),
+    # of the rebalance
+    Variable("subscribed", NO_YES, False, "state", "rebalance", doc="there is a subscription"),
+    Variable("polled", NO_YES, False, "state", "rebalance", doc="the application has polled since it subscribed, was thrown an error, or let the poll interval expire"),
+    Variable("identity", ("none", "id", "member"), "none", "state", "rebalance", doc="nothing; a member id without a generation; both"),
+    Variable("owned", NO_YES, False, "state", "rebalance", doc="partitions are assigned"),
+    Variable("will_own", NO_YES, False, "state", "rebalance", doc="the assignment in hand is not empty"),
+    Variable("keeps", NO_YES, False, "state", "rebalance", doc="of what is owned, something stays when the revocation in progress is done"),
+    Variable("join_backoff", NO_YES, False, "state", "rebalance", doc="the retry backoff before the next JoinGroup runs"),
+    Variable("preparing", NO_YES, False, "state", "rebalance", doc="cooperative: the commit before JoinGroup is under way, still in STABLE"),
+    Variable("commit_step", ("none", "out", "backoff", "blocked"), "none", "state", "rebalance", doc="the commit before a rebalance: none; sent; waiting for its backoff; waiting for a coordinator"),
+    Variable("lost", NO_YES, False, "state", "rebalance", doc="the callback of REVOKING_PARTITION is onPartitionsLost, not onPartitionsRevoked"),
+    Variable("callback_running", NO_YES, False, "state", "rebalance", doc="the polling thread has taken REVOKE_PARTITIONS: its kind is settled"),
+    Variable("follow_up", NO_YES, False, "state", "rebalance", doc="another rebalance is due as soon as this one is done"),
+    Variable("leaving", NO_YES, False, "state", "rebalance", doc="unsubscribe() or close() waits for the last callback"),
+    # of one partition
+    Variable("position", NO_YES, False, "state", "subscription", doc="the next offset is known"),
+    Variable("user_paused", NO_YES, False, "state", "subscription", doc="the application paused it"),
+    Variable("buffered", NO_YES, False, "state", "subscription", doc="fetched records wait to be returned"),
+    Variable("fetch_out", NO_YES, False, "state", "subscription", doc="a fetch of it is in flight"),
+    # that come with an event
+    Variable("current", NO_YES, True, "input", doc="the answer is the one waited for, of the present identity; else it is late"),
+    Variable("takes", NO_YES, False, "input", doc="the new assignment lacks something that is owned"),
+    Variable("retains", NO_YES, True, "input", doc="the new assignment has something that is owned"),
+    Variable("gains", NO_YES, True, "input", doc="the new assignment has something that is not owned yet"),
+    Variable("more", NO_YES, False, "input", doc="records of this partition are left in the buffer"),
+)
+
+# Events ---------------------------------------------------------------------------------------------------------------
+
+_ANSWER: Final = ("current",)
+
+EVENTS: Final[Mapping[str, Event]] = _by_name(
+    # what the application does, and what its thread reports
+    Event("started", "application", doc="the background thread runs (after the constructor)"),
+    Event("stopped", "application", doc="the background thread ends"),
+    Event("subscribed_to_topics", "application", doc="subscribe(); the server event SUBSCRIBE"),
+    Event("application_polled", "application", doc="poll(); the server event POLL"),
+    Event("rejoin_requested", "application", doc="the subscription changed, the leader sees other metadata, or enforceRebalance()"),
+    Event("leave_requested", "application", doc="unsubscribe(), or close() after its commit; the server event CLOSE"),
+    Event("callback_started", "application", doc="the polling thread has taken REVOKE_PARTITIONS from its queue"),
+    Event("partitions_revoked", "application", doc="PARTITIONS_REVOKED: the listener has returned"),
+    Event("partitions_assigned", "application", doc="PARTITIONS_ASSIGNED: the listener has returned"),
+    Event("commit_or_fetch_asked", "application", doc="COMMIT or FETCH_COMMITTED: an event with required_coordinator"),
+    Event("coordinator_needless", "application", doc="nothing needs a coordinator any more"),
+    # one partition, as the application and the fetcher see it
+    Event("fetch_requested", "application", doc="the server event FETCH reaches this partition"),
+    Event("records_returned", "application", ("more",), doc="poll() returned records of it: the position moves now"),
+    Event("sought", "application", doc="seek()"),
+    Event("paused_by_user", "application", doc="pause()"),
+    Event("resumed_by_user", "application", doc="resume()"),
+    Event("position_found", "message", _ANSWER, doc="a committed offset, or the reset policy's"),
+    Event("fetch_answered", "message", _ANSWER, doc="records for the position that was asked for"),
+    Event("fetch_failed", "message", _ANSWER, doc="no records: an error that says nothing about the position, or none there yet"),
+    Event("fetch_out_of_range", "message", _ANSWER, doc="the position does not exist any more"),
+    # answers to FindCoordinator
+    Event("lookup_found", "message", _ANSWER, doc="FindCoordinator: NONE"),
+    Event("lookup_retriable", "message", _ANSWER, doc="FindCoordinator: loading, not available, no answer"),
+    Event("lookup_fatal", "message", _ANSWER, doc="FindCoordinator: not authorised, or anything else"),
+    # answers to JoinGroup
+    Event("join_accepted", "message", _ANSWER, doc="JoinGroup: NONE"),
+    Event("join_member_id_required", "message", _ANSWER, doc="JoinGroup: come back with this id (KIP-394)"),
+    Event("join_rebalance_in_progress", "message", _ANSWER, doc="JoinGroup: again, at once"),
+    Event("join_unknown_member", "message", _ANSWER, doc="JoinGroup: the coordinator does not know this id"),
+    Event("join_coordinator_loading", "message", _ANSWER, doc="JoinGroup: again, after a backoff"),
+    Event("join_coordinator_gone", "message", _ANSWER, doc="JoinGroup: not the coordinator, or no answer"),
+    Event("join_fenced", "message", _ANSWER, doc="JoinGroup: another process has this instance id"),
+    Event("join_fatal", "message", _ANSWER, doc="JoinGroup: what only the application can mend"),
+    # answers to SyncGroup
+    Event("sync_accepted", "message", ("current", "takes", "retains", "gains"), doc="SyncGroup: NONE, with the assignment"),
+    Event("sync_rebalance_in_progress", "message", _ANSWER, doc="SyncGroup: the next rebalance has begun"),
+    Event("sync_unknown_member", "message", _ANSWER, doc="SyncGroup: the coordinator does not know this id"),
+    Event("sync_illegal_generation", "message", _ANSWER, doc="SyncGroup: an older or newer generation"),
+    Event("sync_coordinator_gone", "message", _ANSWER, doc="SyncGroup: not the coordinator, or no answer"),
+    Event("sync_fenced", "message", _ANSWER, doc="SyncGroup: another process has this instance id"),
+    Event("sync_fatal", "message", _ANSWER, doc="SyncGroup: what only the application can mend"),
+    # answers to Heartbeat
+    Event("heartbeat_ok", "message", _ANSWER, doc="Heartbeat: NONE"),
+    Event("heartbeat_rebalance_in_progress", "message", _ANSWER, doc="Heartbeat: a rebalance is announced"),
+    Event("heartbeat_unknown_member", "message", _ANSWER, doc="Heartbeat: the coordinator does not know this id"),
+    Event("heartbeat_illegal_generation", "message", _ANSWER, doc="Heartbeat: an older or newer generation"),
+    Event("heartbeat_fenced", "message", _ANSWER, doc="Heartbeat: another process has this instance id"),
+    Event("heartbeat_coordinator_gone", "message", _ANSWER, doc="Heartbeat: not the coordinator, or no answer"),
+    Event("heartbeat_error", "message", _ANSWER, doc="Heartbeat: any other error"),
+    # answers to OffsetCommit
+    Event("commit_settled", "message", _ANSWER, doc="OffsetCommit: NONE, or an error that ends the attempt"),
+    Event("commit_retriable", "message", _ANSWER, doc="OffsetCommit: again, after a backoff"),
+    Event("commit_coordinator_gone", "message", _ANSWER, doc="OffsetCommit: not the coordinator, or no answer"),
+    Event("commit_rebalance_in_progress", "message", _ANSWER, doc="OffsetCommit: the group rebalances"),
+    Event("commit_unknown_member", "message", _ANSWER, doc="OffsetCommit: the coordinator does not know this id"),
+    Event("commit_illegal_generation", "message", _ANSWER, doc="OffsetCommit: an older or newer generation"),
+    Event("commit_fenced", "message", _ANSWER, doc="OffsetCommit: another process has this instance id"),
+    # timers
+    Event("heartbeat_due", "timer", doc="heartbeat.interval.ms since the last one was sent, or the backoff after a failed one"),
+    Event("session_expired", "timer", doc="session.timeout.ms without a sign of life from the coordinator"),
+    Event("poll_interval_expired", "timer", doc="max.poll.interval.ms since the last poll()"),
+    Event("join_backoff_elapsed", "timer", doc="retry.backoff.ms since a join or sync failed"),
+    Event("lookup_backoff_elapsed", "timer", doc="retry.backoff.ms since a lookup failed"),
+    Event("commit_backoff_elapsed", "timer", doc="retry.backoff.ms since the commit before a rebalance failed"),
+    Event("commit_deadline_expired", "timer", doc="the commit before a rebalance has had its time"),
+    # between the machines of one member
+    Event("coordinator_needed", "internal", doc="the rebalance needs a coordinator"),
+    Event("coordinator_found", "internal", doc="the connection is STABLE"),
+    Event("coordinator_gone", "internal", doc="an answer or a timer says that the coordinator is not there"),
+    Event("coordinator_lost", "internal", doc="it is forgotten; requests under way to it are void"),
+    Event("join_needed", "internal", doc="join now, if the coordinator is known and no backoff runs"),
+    Event("revocation_prepared", "internal", doc="nothing has to be committed first"),
+    Event("commit_needed", "internal", doc="send the commit before a rebalance, if a coordinator is known"),
+    Event("revocation_done", "internal", doc="the subscription is updated; go on"),
+    Event("leave_needed", "internal", doc="the last callback is over; leave"),
+    Event("poll_limit_reached", "internal", doc="the poll interval expired, and there is a coordinator to tell"),
+    Event("heartbeats_enabled", "internal", doc="the generation is joined"),
+    Event("heartbeats_disabled", "internal", doc="a JoinGroup is sent, or the identity is gone"),
+    Event("partition_added", "internal", doc="the new assignment has it"),
+    Event("partition_enabled", "internal", doc="the assigned callback is done"),
+    Event("revocation_pending", "internal", doc="it will be taken away: not fetched, not returned"),
+    Event("partition_removed", "internal", doc="the subscription no longer has it"),
+)
+
+REQUESTS: Final = ("FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "Fetch")
+"""Requests that an effect may emit."""
+
+CONSUMER_EVENTS: Final = ("ERROR", "REVOKE_PARTITIONS", "ASSIGN_PARTITIONS")
+"""Events for the polling thread that an effect may emit (the proposal's ConsumerEventType)."""
+
+SERVER_EVENTS: Final[Mapping[str, tuple[str, bool]]] = MappingProxyType(
+    {
+        "FETCH": ("fetch_requested", False),
+        "COMMIT": ("commit_or_fetch_asked", True),
+        "FETCH_COMMITTED": ("commit_or_fetch_asked", True),
+        "SUBSCRIBE": ("subscribed_to_topics", False),
+        "UNSUBSCRIBE": ("leave_requested", False),
+        "POLL": ("application_polled", False),
+        "METADATA_UPDATE": ("rejoin_requested", False),
+        "PARTITIONS_REVOKED": ("partitions_revoked", False),
+        "PARTITIONS_ASSIGNED": ("partitions_assigned", False),
+        "CLOSE": ("leave_requested", False),
+    }
+)
+"""The proposal's ServerEventType, and what it left open with "…": the event of the machines, and `requiredCoordinator`."""
+
+# Answers --------------------------------------------------------------------------------------------------------------
+
+RESPONSES: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
+    {
+        ("FindCoordinator", "NONE"): "lookup_found",
+        ("FindCoordinator", "COORDINATOR_LOAD_IN_PROGRESS"): "lookup_retriable",
+        ("FindCoordinator", "COORDINATOR_NOT_AVAILABLE"): "lookup_retriable",
+        ("FindCoordinator", "DISCONNECTED"): "lookup_retriable",
+        ("FindCoordinator", "TIMED_OUT"): "lookup_retriable",
+        ("FindCoordinator", "GROUP_AUTHORIZATION_FAILED"): "lookup_fatal",
+        ("FindCoordinator", "other"): "lookup_fatal",
+        ("JoinGroup", "NONE"): "join_accepted",
+        ("JoinGroup", "MEMBER_ID_REQUIRED"): "join_member_id_required",
+        ("JoinGroup", "REBALANCE_IN_PROGRESS"): "join_rebalance_in_progress",
+        ("JoinGroup", "UNKNOWN_MEMBER_ID"): "join_unknown_member",
+        ("JoinGroup", "COORDINATOR_LOAD_IN_PROGRESS"): "join_coordinator_loading",
+        ("JoinGroup", "COORDINATOR_NOT_AVAILABLE"): "join_coordinator_gone",
+        ("JoinGroup", "NOT_COORDINATOR"): "join_coordinator_gone",
+        ("JoinGroup", "DISCONNECTED"): "join_coordinator_gone",
+        ("JoinGroup", "TIMED_OUT"): "join_coordinator_gone",
+        ("JoinGroup", "FENCED_INSTANCE_ID"): "join_fenced",
+        ("JoinGroup", "INCONSISTENT_GROUP_PROTOCOL"): "join_fatal",
+        ("JoinGroup", "INVALID_SESSION_TIMEOUT"): "join_fatal",
+        ("JoinGroup", "INVALID_GROUP_ID"): "join_fatal",
+        ("JoinGroup", "GROUP_AUTHORIZATION_FAILED"): "join_fatal",
+        ("JoinGroup", "GROUP_MAX_SIZE_REACHED"): "join_fatal",
+        ("JoinGroup", "UNSUPPORTED_VERSION"): "join_fatal",
+        ("JoinGroup", "ILLEGAL_GENERATION"): "join_fatal",
+        ("JoinGroup", "other"): "join_fatal",
+        ("SyncGroup", "NONE"): "sync_accepted",
+        ("SyncGroup", "REBALANCE_IN_PROGRESS"): "sync_rebalance_in_progress",
+        ("SyncGroup", "UNKNOWN_MEMBER_ID"): "sync_unknown_member",
+        ("SyncGroup", "ILLEGAL_GENERATION"): "sync_illegal_generation",
+        ("SyncGroup", "COORDINATOR_NOT_AVAILABLE"): "sync_coordinator_gone",
+        ("SyncGroup", "NOT_COORDINATOR"): "sync_coordinator_gone",
+        ("SyncGroup", "DISCONNECTED"): "sync_coordinator_gone",
+        ("SyncGroup", "TIMED_OUT"): "sync_coordinator_gone",
+        ("SyncGroup", "FENCED_INSTANCE_ID"): "sync_fenced",
+        ("SyncGroup", "GROUP_AUTHORIZATION_FAILED"): "sync_fatal",
+        ("SyncGroup", "COORDINATOR_LOAD_IN_PROGRESS"): "sync_fatal",
+        ("SyncGroup", "INCONSISTENT_GROUP_PROTOCOL"): "sync_fatal",
+        ("SyncGroup", "other"): "sync_fatal",
+        ("Heartbeat", "NONE"): "heartbeat_ok",
+        ("Heartbeat", "REBALANCE_IN_PROGRESS"): "heartbeat_rebalance_in_progress",
+        ("Heartbeat", "UNKNOWN_MEMBER_ID"): "heartbeat_unknown_member",
+        ("Heartbeat", "ILLEGAL_GENERATION"): "heartbeat_illegal_generation",
+        ("Heartbeat", "FENCED_INSTANCE_ID"): "heartbeat_fenced",
+        ("Heartbeat", "COORDINATOR_NOT_AVAILABLE"): "heartbeat_coordinator_gone",
+        ("Heartbeat", "NOT_COORDINATOR"): "heartbeat_coordinator_gone",
+        ("Heartbeat", "DISCONNECTED"): "heartbeat_coordinator_gone",
+        ("Heartbeat", "TIMED_OUT"): "heartbeat_coordinator_gone",
+        ("Heartbeat", "GROUP_AUTHORIZATION_FAILED"): "heartbeat_error",
+        ("Heartbeat", "other"): "heartbeat_error",
+        ("OffsetCommit", "NONE"): "commit_settled",
+        ("OffsetCommit", "GROUP_AUTHORIZATION_FAILED"): "commit_settled",
+        ("OffsetCommit", "TOPIC_AUTHORIZATION_FAILED"): "commit_settled",
+        ("OffsetCommit", "OFFSET_METADATA_TOO_LARGE"): "commit_settled",
+        ("OffsetCommit", "INVALID_COMMIT_OFFSET_SIZE"): "commit_settled",
+        ("OffsetCommit", "other"): "commit_settled",
+        ("OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS"): "commit_retriable",
+        ("OffsetCommit", "UNKNOWN_TOPIC_OR_PARTITION"): "commit_retriable",
+        ("OffsetCommit", "COORDINATOR_NOT_AVAILABLE"): "commit_coordinator_gone",
+        ("OffsetCommit", "NOT_COORDINATOR"): "commit_coordinator_gone",
+        ("OffsetCommit", "REQUEST_TIMED_OUT"): "commit_coordinator_gone",
+        ("OffsetCommit", "DISCONNECTED"): "commit_coordinator_gone",
+        ("OffsetCommit", "TIMED_OUT"): "commit_coordinator_gone",
+        ("OffsetCommit", "REBALANCE_IN_PROGRESS"): "commit_rebalance_in_progress",
+        ("OffsetCommit", "UNKNOWN_MEMBER_ID"): "commit_unknown_member",
+        ("OffsetCommit", "ILLEGAL_GENERATION"): "commit_illegal_generation",
+        ("OffsetCommit", "FENCED_INSTANCE_ID"): "commit_fenced",
+    }
+)
+"""(request, error) -> event. "other" stands for every error that the request's table does not name.
+
+Source: Kafka AbstractCoordinator (FindCoordinator, JoinGroup, SyncGroup, Heartbeat handlers), ConsumerCoordinator
+(OffsetCommit handler). DISCONNECTED and TIMED_OUT are the transport's, not the wire's.
+"""
+
+# Why an event may be ignored ------------------------------------------------------------------------------------------
+
+IGNORED_REASONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "late": "the answer belongs to a request that was given up, or to an identity that is gone",
+        "already": "what the event asks for is so already, or under way",
+        "waiting": "it must wait: a coordinator, a backoff or a poll is missing, and will bring it up again",
+        "timer_off": "the timer does not run in this state",
+        "nothing_waits": "nothing in this state waits for it",
+        "sync_will_tell": "SyncGroup is out, and its answer will say the same",
+        "join_will_tell": "JoinGroup is out, and its answer will say the same",
+        "not_assigned": "the partition is not this member's",
+        "not_fetchable": "a fetch would be wrong now: no position, paused, to be revoked, buffered, or one is in flight",
+    }
+)
+"""The closed list of reasons for an ignored cell."""
+
+# Effects --------------------------------------------------------------------------------------------------------------
+
+EFFECTS: Final[Mapping[str, Effect]] = _by_name(
+    # the connection
+    Effect("want_coordinator", {"coordinator_wanted": "True"}),
+    Effect("release_coordinator", {"coordinator_wanted": "False"}),
+    Effect("look_up", {"lookup_wait": "'none'"}, ("FindCoordinator",)),
+    Effect("know_coordinator", {"coordinator_known": "True"}, ("coordinator_found",)),
+    Effect("forget_coordinator", {"coordinator_known": "False"}, ("coordinator_lost",)),
+    Effect("back_off_lookup", {"lookup_wait": "'backoff'"}),
+    Effect("await_poll_to_look_up", {"lookup_wait": "'poll'"}),
+    Effect("end_lookup_wait", {"lookup_wait": "'none'"}),
+    Effect("need_nothing", {"coordinator_wanted": "False", "lookup_wait": "'none'"}),
+    # what may hold a JoinGroup back
+    Effect("subscribe", {"subscribed": "True", "polled": "False"}),
+    Effect("note_poll", {"polled": "True"}),
+    Effect("await_poll", {"polled": "False"}),
+    Effect("need_coordinator", {}, ("coordinator_needed",)),
+    Effect("need_no_coordinator", {}, ("coordinator_needless",)),
+    Effect("back_off_join", {"join_backoff": "True"}),
+    Effect("end_join_backoff", {"join_backoff": "False"}),
+    Effect("say_coordinator_gone", {}, ("coordinator_gone",)),
+    Effect("join", {}, ("join_needed",)),
+    # requests
+    Effect("send_join_group", {"preparing": "False", "follow_up": "False", "join_backoff": "False"}, ("heartbeats_disabled", "JoinGroup")),
+    Effect("send_sync_group", {}, ("SyncGroup",)),
+    Effect("send_leave_group", {}, ("LeaveGroup",)),
+    Effect("send_offset_commit", {"commit_step": "'out'"}, ("OffsetCommit",)),
+    Effect("throw", {}, ("ERROR",)),
+    # identity
+    Effect("keep_given_id", {"identity": "'id'"}),
+    Effect("become_member", {"identity": "'member'"}),
+    Effect("forget_identity", {"identity": "'none'"}),
+    Effect("forget_generation", {"identity": "'id' if identity != 'none' else 'none'"}),
+    Effect("enable_heartbeats", {}, ("heartbeats_enabled",)),
+    Effect("disable_heartbeats", {}, ("heartbeats_disabled",)),
+    # partitions, and the callbacks about them
+    Effect("take_assignment", {"owned": "gains or (cooperative and owned and (retains or not takes))", "keeps": "False"}, ("partition_added",)),
+    Effect("take_smaller_assignment", {"will_own": "gains or retains", "keeps": "retains"}),
+    Effect("own_new", {"owned": "will_own", "will_own": "False", "keeps": "False"}, ("partition_added",)),
+    Effect("shrink", {"owned": "keeps", "lost": "False", "callback_running": "False"}, ("partition_removed",)),
+    Effect("enable_partitions", {}, ("partition_enabled",)),
+    Effect("pause_owned", {"keeps": "False"}, ("revocation_pending",)),
+    Effect("pause_taken", {}, ("revocation_pending",)),
+    Effect("send_revoke_partitions", {"lost": "False", "callback_running": "False"}, ("REVOKE_PARTITIONS",)),
+    Effect("send_assign_partitions", {}, ("ASSIGN_PARTITIONS",)),
+    Effect("start_callback", {"callback_running": "True"}),
+    Effect("go_on", {}, ("revocation_done",)),
+    # the commit before a rebalance
+    Effect("commit", {"commit_step": "'blocked'"}, ("commit_needed",)),
+    Effect("retry_commit", {"commit_step": "'blocked'"}, ("commit_needed",)),
+    Effect("skip_commit", {}, ("revocation_prepared",)),
+    Effect("back_off_commit", {"commit_step": "'backoff'"}),
+    Effect("end_commit", {"commit_step": "'none'", "preparing": "False"}),
+    Effect("prepare_to_join", {"preparing": "True"}),
+    # the rebalance as a whole
+    Effect("want_follow_up", {"follow_up": "True"}),
+    Effect("rejoin", {"follow_up": "False"}, ("rejoin_requested",)),
+    Effect(
+        "lose",
+        {"lost": "True", "callback_running": "False", "keeps": "False", "commit_step": "'none'", "preparing": "False", "follow_up": "False", "will_own": "False", "join_backoff": "False"},
+        ("heartbeats_disabled", "revocation_pending", "REVOKE_PARTITIONS"),
+        doc="everything owned is lost: the callback says so, nothing is committed",
+    ),
+    Effect("lose_instead", {"lost": "True", "keeps": "False", "follow_up": "False", "will_own": "False"}, ("heartbeats_disabled",), doc="the callback that is due becomes onPartitionsLost"),
+    Effect("drop_rebalance", {"commit_step": "'none'", "preparing": "False", "follow_up": "False", "join_backoff": "False"}, ("heartbeats_disabled",)),
+    Effect("start_leaving", {"leaving": "True", "commit_step": "'none'", "preparing": "False", "follow_up": "False"}),
+    Effect("lose_but_stay", {"lost": "True", "callback_running": "False", "keeps": "False", "join_backoff": "False", "will_own": "False"}, ("revocation_pending", "REVOKE_PARTITIONS"), doc="a rebalance is given up to leave: its partitions count as lost"),
+    Effect(
+        "leave",
+        {"leaving": "False", "subscribed": "False", "polled": "False", "join_backoff": "False", "follow_up": "False", "commit_step": "'none'", "preparing": "False", "will_own": "False", "keeps": "False"},
+        ("leave_needed",),
+    ),
+    # the timers
+    Effect("send_heartbeat", {}, ("Heartbeat",)),
+    Effect("restart_poll_interval", {}, doc="max.poll.interval.ms from now on"),
+    Effect("restart_timers", {}, doc="heartbeat, session and poll interval, all from now on"),
+    Effect("report_poll_limit", {}, ("poll_limit_reached",)),
+    # one partition
+    Effect("forget_records", {"buffered": "False", "fetch_out": "False"}),
+    Effect("find_position", {"position": "True", "buffered": "False", "fetch_out": "False"}),
+    Effect("lose_position", {"position": "False", "buffered": "False", "fetch_out": "False"}),
+    Effect("fetch", {"fetch_out": "True"}, ("Fetch",)),
+    Effect("buffer", {"fetch_out": "False", "buffered": "True"}),
+    Effect("end_fetch", {"fetch_out": "False"}),
+    Effect("return_records", {"buffered": "more"}),
+    Effect("pause", {"user_paused": "True"}),
+    Effect("resume", {"user_paused": "False"}),
+    Effect("begin_anew", {"position": "False", "user_paused": "False", "buffered": "False", "fetch_out": "False"}),
+)
+"""Every effect that a row may name."""
