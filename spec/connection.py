@@ -36,11 +36,11 @@ class Connection(StateMachine):
     COORDINATOR_DISCOVERY = State()
     STABLE = State()
 
+    # fmt: off
     _RUNNING = (INITIALIZED, COORDINATOR_DISCOVERY, STABLE)
     _IDLE = (DOWN, INITIALIZED, STABLE)
     _NEEDS = ("coordinator_needed", "commit_or_fetch_asked")
 
-    # fmt: off
     #   in state               on event                 goes to                when                                       do                                            rules
     row(DOWN,                  "started",               INITIALIZED,                                                                                                    rules="D7")
     row(_RUNNING,              "stopped",               DOWN,                                                             do=["forget_coordinator", "need_nothing"],    rules="L4")

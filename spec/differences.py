@@ -49,51 +49,104 @@ _ENTRIES: Final = (
         "cooperative-join",
         "No JoinGroup on the published cooperative path",
         (
-            Statement("published", "STABLE, PREPARE_REVOCATION, REVOKING_PARTITION, PARTITION_REVOKED, COMPLETING_REBALANCE, ASSIGNING_PARTITIONS, STABLE, then rejoin", _STATES),
-            Statement("deployed", "STABLE, PREPARING_REBALANCE, COMPLETING_REBALANCE, and only then, if the new assignment lacks something, the revocation", "KIP-429; Kafka ConsumerCoordinator.onJoinPrepare, onJoinComplete"),
+            Statement(
+                "published",
+                "STABLE, PREPARE_REVOCATION, REVOKING_PARTITION, PARTITION_REVOKED, COMPLETING_REBALANCE, ASSIGNING_PARTITIONS, STABLE, then rejoin",
+                _STATES,
+            ),
+            Statement(
+                "deployed",
+                "STABLE, PREPARING_REBALANCE, COMPLETING_REBALANCE, and only then, if the new assignment lacks something, the revocation",
+                "KIP-429; Kafka ConsumerCoordinator.onJoinPrepare, onJoinComplete",
+            ),
         ),
         "The published path has no PREPARING_REBALANCE, so no JoinGroup is sent: the coordinator waits for it, and a SyncGroup of the old generation is answered ILLEGAL_GENERATION or REBALANCE_IN_PROGRESS. What is taken away is also unknown before SyncGroup is answered.",
         "The reference and the wire follow the deployed path; the published one can be explored.",
         ("Q4", "K1", "K2"),
-        ("rebalance:STABLE.heartbeat_rebalance_in_progress", "rebalance:STABLE.commit_rebalance_in_progress", "rebalance:STABLE.rejoin_requested", "rebalance:COMPLETING_REBALANCE.sync_accepted", "rebalance:PARTITION_REVOKED.revocation_done"),
+        (
+            "rebalance:STABLE.heartbeat_rebalance_in_progress",
+            "rebalance:STABLE.commit_rebalance_in_progress",
+            "rebalance:STABLE.rejoin_requested",
+            "rebalance:COMPLETING_REBALANCE.sync_accepted",
+            "rebalance:PARTITION_REVOKED.revocation_done",
+        ),
     ),
     Difference(
         "commit-order",
         "Commit before or after the revoke callback",
         (
             Statement("published", "PARTITION_REVOKED: update the subscription; autocommit", _STATES),
-            Statement("published", "first discover the coordinator, second commit while pausing, revoke, and then continue", f"{_PROPOSAL}, 'Test Plan'"),
-            Statement("deployed", "the commit is sent and awaited before onPartitionsRevoked runs", "Kafka ConsumerCoordinator.onJoinPrepare; AbstractMembershipManager (KIP-848)"),
+            Statement(
+                "published",
+                "first discover the coordinator, second commit while pausing, revoke, and then continue",
+                f"{_PROPOSAL}, 'Test Plan'",
+            ),
+            Statement(
+                "deployed",
+                "the commit is sent and awaited before onPartitionsRevoked runs",
+                "Kafka ConsumerCoordinator.onJoinPrepare; AbstractMembershipManager (KIP-848)",
+            ),
         ),
         "The proposal contradicts itself: its states commit after the callback, its test plan before. Both shipped consumers commit first, so that the application's own commit inside the callback is the last word.",
         "published follows the states, deployed the shipped clients.",
         ("Q4", "M3"),
-        ("rebalance:STABLE.heartbeat_rebalance_in_progress", "rebalance:STABLE.commit_rebalance_in_progress", "rebalance:STABLE.rejoin_requested", "rebalance:REVOKING_PARTITION.partitions_revoked"),
+        (
+            "rebalance:STABLE.heartbeat_rebalance_in_progress",
+            "rebalance:STABLE.commit_rebalance_in_progress",
+            "rebalance:STABLE.rejoin_requested",
+            "rebalance:REVOKING_PARTITION.partitions_revoked",
+        ),
     ),
     Difference(
         "lost",
         "Partitions that are lost",
         (
-            Statement("published", "no such state or event; a member that lost its membership starts again from UNJOINED", _STATES),
-            Statement("deployed", "onPartitionsLost for everything owned, without a commit, before the member joins again", "KIP-429; Kafka ConsumerCoordinator.onJoinPrepare"),
+            Statement(
+                "published",
+                "no such state or event; a member that lost its membership starts again from UNJOINED",
+                _STATES,
+            ),
+            Statement(
+                "deployed",
+                "onPartitionsLost for everything owned, without a commit, before the member joins again",
+                "KIP-429; Kafka ConsumerCoordinator.onJoinPrepare",
+            ),
         ),
         "The proposal was written on top of a client that already had onPartitionsLost, and does not mention it. Without it, an owner that lost its membership is told nothing, and its callbacks no longer alternate.",
         "published goes to UNJOINED in silence; deployed goes through REVOKING_PARTITION with `lost`.",
         ("C1", "C2", "P3"),
         (
-            "rebalance:*.heartbeat_unknown_member", "rebalance:*.heartbeat_illegal_generation", "rebalance:*.heartbeat_fenced",
-            "rebalance:*.commit_unknown_member", "rebalance:*.commit_illegal_generation", "rebalance:*.commit_fenced",
-            "rebalance:*.poll_limit_reached", "rebalance:COMPLETING_REBALANCE.sync_*", "rebalance:PREPARING_REBALANCE.join_unknown_member",
-            "rebalance:PREPARING_REBALANCE.join_fenced", "rebalance:UNJOINED.partitions_*", "rebalance:UNJOINED.callback_started",
+            "rebalance:*.heartbeat_unknown_member",
+            "rebalance:*.heartbeat_illegal_generation",
+            "rebalance:*.heartbeat_fenced",
+            "rebalance:*.commit_unknown_member",
+            "rebalance:*.commit_illegal_generation",
+            "rebalance:*.commit_fenced",
+            "rebalance:*.poll_limit_reached",
+            "rebalance:COMPLETING_REBALANCE.sync_*",
+            "rebalance:PREPARING_REBALANCE.join_unknown_member",
+            "rebalance:PREPARING_REBALANCE.join_fenced",
+            "rebalance:UNJOINED.partitions_*",
+            "rebalance:UNJOINED.callback_started",
         ),
     ),
     Difference(
         "heartbeats-begin",
         "When heartbeats begin",
         (
-            Statement("published", "the heartbeat loop disables itself while `state != STABLE`", f"{_ARTICLE}; {_CHINESE}"),
-            Statement("deployed", "with the answer to JoinGroup: also while SyncGroup is out and while callbacks run", "Kafka 2.6 and later, AbstractCoordinator.JoinGroupResponseHandler"),
-            Statement("deployed", "kafka-python: only after SyncGroup; librdkafka: in steady and while callbacks are due", "kafka-python coordinator/base.py; librdkafka rdkafka_cgrp.c"),
+            Statement(
+                "published", "the heartbeat loop disables itself while `state != STABLE`", f"{_ARTICLE}; {_CHINESE}"
+            ),
+            Statement(
+                "deployed",
+                "with the answer to JoinGroup: also while SyncGroup is out and while callbacks run",
+                "Kafka 2.6 and later, AbstractCoordinator.JoinGroupResponseHandler",
+            ),
+            Statement(
+                "deployed",
+                "kafka-python: only after SyncGroup; librdkafka: in steady and while callbacks are due",
+                "kafka-python coordinator/base.py; librdkafka rdkafka_cgrp.c",
+            ),
         ),
         "A leader that computes a long assignment, or a slow leader elsewhere, would otherwise cost every member its session.",
         "deployed enables heartbeats at join_accepted, published at sync_accepted.",
@@ -107,7 +160,11 @@ _ENTRIES: Final = (
             Statement("KIP-62", "when the user calls subscribe()", "KIP-62, 'Proposed Changes'"),
             Statement("articles", "at the first poll that has to join", _ARTICLE),
             Statement("articles", "with each ConsumerCoordinator, at construction", _CHINESE),
-            Statement("published", "the background thread starts in the constructor", f"{_PROPOSAL}, 'Background thread and its lifecycle'"),
+            Statement(
+                "published",
+                "the background thread starts in the constructor",
+                f"{_PROPOSAL}, 'Background thread and its lifecycle'",
+            ),
         ),
         "Only the thread's existence differs; none of them lets it send before a generation is joined.",
         "The background design starts its thread in the constructor.",
@@ -118,7 +175,11 @@ _ENTRIES: Final = (
         "expiry-arithmetic",
         "Strict or non-strict expiry",
         (
-            Statement("articles", "`now - last > timeout` for session and poll interval", f"{_CHINESE}; Kafka up to 2.0; kafka-python"),
+            Statement(
+                "articles",
+                "`now - last > timeout` for session and poll interval",
+                f"{_CHINESE}; Kafka up to 2.0; kafka-python",
+            ),
             Statement("deployed", "`now >= deadline`", "Kafka 2.1 and later, Timer.isExpired"),
         ),
         "They differ in one instant, which matters where a timeout equals an interval: heartbeat.interval = session.timeout expires in one arithmetic and never in the other.",
@@ -130,7 +191,11 @@ _ENTRIES: Final = (
         "effective-poll-timeout",
         "What bounds the time between two polls",
         (
-            Statement("KIP-62", "the maximum of the session timeout and the process timeout is the effective process timeout", "KIP-62, 'Proposed Changes'"),
+            Statement(
+                "KIP-62",
+                "the maximum of the session timeout and the process timeout is the effective process timeout",
+                "KIP-62, 'Proposed Changes'",
+            ),
             Statement("deployed", "max.poll.interval.ms alone", "Kafka Heartbeat.pollTimeoutExpired"),
         ),
         "The maximum was meant to spare users who had raised the session timeout before KIP-62; the code compares with max.poll.interval.ms only.",
@@ -154,8 +219,16 @@ _ENTRIES: Final = (
         "discovery",
         "Discovery on demand, or always",
         (
-            Statement("published", "if nothing needs a coordinator the background thread stays in initialized", f"{_PROPOSAL}, 'Background thread and its lifecycle'"),
-            Statement("deployed", "the coordinator is looked for whenever it is unknown", "Kafka CoordinatorRequestManager.poll"),
+            Statement(
+                "published",
+                "if nothing needs a coordinator the background thread stays in initialized",
+                f"{_PROPOSAL}, 'Background thread and its lifecycle'",
+            ),
+            Statement(
+                "deployed",
+                "the coordinator is looked for whenever it is unknown",
+                "Kafka CoordinatorRequestManager.poll",
+            ),
         ),
         "For a group member the two agree, since it always needs one; for a consumer with manual assignment that never commits, on demand sends nothing.",
         "Both profiles are on demand, and rule D7 is marked internal, so that no client is failed for it.",
@@ -167,7 +240,11 @@ _ENTRIES: Final = (
         "Who drives the rebalance",
         (
             Statement("KIP-62", "rebalancing and fetching stay in the calling thread", "KIP-62, 'Proposed Changes'"),
-            Statement("published", "the rebalance runs in the background, asynchronously to poll", f"{_PROPOSAL}, 'Asynchronous Background Thread'"),
+            Statement(
+                "published",
+                "the rebalance runs in the background, asynchronously to poll",
+                f"{_PROPOSAL}, 'Asynchronous Background Thread'",
+            ),
         ),
         "Both forbid a first join before a first poll; they differ in whether every later join needs one.",
         "Rule J7 states both; the background design rejoins by itself once the callbacks that are due have run.",
@@ -178,9 +255,15 @@ _ENTRIES: Final = (
         "loop-backoff",
         "Backoff every turn of the loop, or until the next deadline",
         (
-            Statement("published", "the loop backs off for retryBackoffMs at each turn", f"{_PROPOSAL}, 'Background thread and its lifecycle'"),
+            Statement(
+                "published",
+                "the loop backs off for retryBackoffMs at each turn",
+                f"{_PROPOSAL}, 'Background thread and its lifecycle'",
+            ),
             Statement("articles", "wait(retryBackoffMs) in each idle turn of the heartbeat thread", _CHINESE),
-            Statement("deployed", "network poll bounded by the nearest deadline", "Kafka ConsumerNetworkThread.runOnce"),
+            Statement(
+                "deployed", "network poll bounded by the nearest deadline", "Kafka ConsumerNetworkThread.runOnce"
+            ),
         ),
         "A literal backoff makes every answer up to 100 ms late, and wakes up for nothing.",
         "The reference waits for the next deadline, and is woken by events.",
@@ -191,8 +274,16 @@ _ENTRIES: Final = (
         "close-order",
         "What close does last",
         (
-            Statement("published", "set closed, poll coordinator and network client, commit", f"{_PROPOSAL}, 'Background thread and its lifecycle'"),
-            Statement("deployed", "commit, callbacks, LeaveGroup, drain, then the network", "Kafka ConsumerCoordinator.close, ClassicKafkaConsumer.close"),
+            Statement(
+                "published",
+                "set closed, poll coordinator and network client, commit",
+                f"{_PROPOSAL}, 'Background thread and its lifecycle'",
+            ),
+            Statement(
+                "deployed",
+                "commit, callbacks, LeaveGroup, drain, then the network",
+                "Kafka ConsumerCoordinator.close, ClassicKafkaConsumer.close",
+            ),
         ),
         "A commit after LeaveGroup is refused with UNKNOWN_MEMBER_ID.",
         "The reference commits first; `leave_requested` comes when that commit has settled.",
@@ -203,8 +294,14 @@ _ENTRIES: Final = (
         "in-flight-before-join",
         "Waiting for requests in flight before JoinGroup",
         (
-            Statement("articles", "wait until no request to the coordinator is in flight, then send JoinGroup", _PYTHON),
-            Statement("deployed", "no wait; the coordinator answers one connection in order", "Kafka AbstractCoordinator.initiateJoinGroup"),
+            Statement(
+                "articles", "wait until no request to the coordinator is in flight, then send JoinGroup", _PYTHON
+            ),
+            Statement(
+                "deployed",
+                "no wait; the coordinator answers one connection in order",
+                "Kafka AbstractCoordinator.initiateJoinGroup",
+            ),
         ),
         "Answers of one connection come in order, so an answer to an older request can be recognised as late instead.",
         "The reference does not wait; late answers are ignored (rule J9).",
@@ -216,7 +313,11 @@ _ENTRIES: Final = (
         "A listener that raises",
         (
             Statement("articles", "all exceptions raised by the listener are swallowed", _PYTHON),
-            Statement("deployed", "the protocol goes on; the exception is raised from poll()", "Kafka ConsumerCoordinator.onJoinComplete; KAFKA-8104"),
+            Statement(
+                "deployed",
+                "the protocol goes on; the exception is raised from poll()",
+                "Kafka ConsumerCoordinator.onJoinComplete; KAFKA-8104",
+            ),
         ),
         "Swallowing hides that an application did not prepare for its partitions.",
         "The reference raises it from poll() or close(), after the protocol has gone on.",
@@ -228,7 +329,11 @@ _ENTRIES: Final = (
         "Does poll() wait for the rebalance",
         (
             Statement("articles", "poll blocks until the rebalance is done", _PYTHON),
-            Statement("deployed", "since 2.5 poll returns within its timeout", "Kafka ConsumerCoordinator.poll (waitForJoinGroup = false)"),
+            Statement(
+                "deployed",
+                "since 2.5 poll returns within its timeout",
+                "Kafka ConsumerCoordinator.poll (waitForJoinGroup = false)",
+            ),
         ),
         "A poll that blocks cannot honour its timeout when another member is slow.",
         "The reference returns within the timeout.",
@@ -240,7 +345,11 @@ _ENTRIES: Final = (
         "Six group states, or five",
         (
             Statement("articles", "five states, six counting Unknown", _CHINESE),
-            Statement("deployed", "Empty, PreparingRebalance, CompletingRebalance, Stable, Dead; Unknown is what an older client prints for a state it does not know", "Kafka ClassicGroupState, ConsumerGroupState"),
+            Statement(
+                "deployed",
+                "Empty, PreparingRebalance, CompletingRebalance, Stable, Dead; Unknown is what an older client prints for a state it does not know",
+                "Kafka ClassicGroupState, ConsumerGroupState",
+            ),
         ),
         "Unknown is a state of the client's enumeration, not of the coordinator.",
         "Five states; Unknown only as a name for what a client cannot read (rule G13).",
@@ -252,7 +361,11 @@ _ENTRIES: Final = (
         "What the client's own session timer means",
         (
             Statement("articles", "the coordinator is marked unknown; the member stays", f"{_ARTICLE}; {_CHINESE}"),
-            Statement("deployed", "librdkafka: partitions are lost and the member rejoins", "librdkafka rdkafka_cgrp.c, session timeout"),
+            Statement(
+                "deployed",
+                "librdkafka: partitions are lost and the member rejoins",
+                "librdkafka rdkafka_cgrp.c, session timeout",
+            ),
         ),
         "Only the coordinator knows whether the session ended; but an owner that hears nothing for a session timeout is probably no owner any more.",
         "The reference forgets the coordinator and keeps its identity (rule H5, a should).",

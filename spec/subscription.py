@@ -35,12 +35,12 @@ class Subscription(StateMachine):
     PAUSED = State()
     PENDING_REVOCATION = State()
 
+    # fmt: off
     _OWNED = (ASSIGNED, AWAITING_POSITION, FETCHABLE, PAUSED, PENDING_REVOCATION)
     _LIVE = (AWAITING_POSITION, FETCHABLE, PAUSED)
     _POSITIONED = (FETCHABLE, PAUSED)
     _FETCH_ANSWERS = ("fetch_answered", "fetch_failed", "fetch_out_of_range")
 
-    # fmt: off
     #   in state            on event              goes to             when                                        do                        rules
     row(UNASSIGNED,         "partition_added",    ASSIGNED,                                                       do=["begin_anew"],        rules="C3 O1")
     row(ASSIGNED,           "partition_enabled",  AWAITING_POSITION,  when="not position",                                                  rules="C3 O1")

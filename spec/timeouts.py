@@ -42,13 +42,13 @@ class Timeouts(StateMachine):
     IDLE = State()
     IN_FLIGHT = State()
 
+    # fmt: off
     _ENABLED = (IDLE, IN_FLIGHT)
     _OFF = (STOPPED, DISABLED)
     _EVERY = (*_OFF, *_ENABLED)
     _ANSWERED = ("heartbeat_ok", "heartbeat_rebalance_in_progress", "heartbeat_error", "heartbeat_unknown_member", "heartbeat_illegal_generation", "heartbeat_fenced")
     _ANSWERS = (*_ANSWERED, "heartbeat_coordinator_gone")
 
-    # fmt: off
     #   in state    on event                      goes to     when                          do                                     rules
     row(STOPPED,    "started",                    DISABLED,                                                                        rules="D7")
     row((DISABLED, *_ENABLED), "stopped",         STOPPED,                                                                         rules="H3 L4")
