@@ -71,6 +71,8 @@ class Rebalance(StateMachine):
     _NOT_JOINED = (UNJOINED, PREPARING_REBALANCE)
     _EVERY = (*_NOT_JOINED, *_JOINED)
 
+    _JOIN_IS_OUT = "current and polled and coordinator_known and not join_backoff"
+
     _ANNOUNCED = ("heartbeat_rebalance_in_progress", "commit_rebalance_in_progress")
     _UNKNOWN = ("heartbeat_unknown_member", "commit_unknown_member")
     _OUTDATED = ("heartbeat_illegal_generation", "commit_illegal_generation")
@@ -95,17 +97,17 @@ class Rebalance(StateMachine):
     row(PREPARING_REBALANCE,   "join_needed",                 None,                 when="polled and coordinator_known and not join_backoff",                 do=["send_join_group"],                                           rules="J1 J2 D4 H3")
 
     # -- JoinGroup is answered -------------------------------------------------------------------------------------------
-    row(PREPARING_REBALANCE,   "join_accepted",               COMPLETING_REBALANCE, when="current and deployed",                                              do=["become_member", "enable_heartbeats", "send_sync_group"],     rules="J9 H1 S2")
-    row(PREPARING_REBALANCE,   "join_accepted",               COMPLETING_REBALANCE, when="current and published",                                             do=["become_member", "send_sync_group"],                          rules="J9 S2")
-    row(PREPARING_REBALANCE,   "join_member_id_required",     None,                 when="current",                                                           do=["keep_given_id", "send_join_group"],                          rules="J3")
-    row(PREPARING_REBALANCE,   "join_rebalance_in_progress",  None,                 when="current",                                                           do=["send_join_group"],                                           rules="J2 J4")
-    row(PREPARING_REBALANCE,   "join_unknown_member",         UNJOINED,             when="current and (published or not owned)",                              do=["forget_identity", "join"],                                   rules="J4 J2")
-    row(PREPARING_REBALANCE,   "join_unknown_member",         REVOKING_PARTITION,   when="current and deployed and owned",                                    do=["forget_identity", "lose"],                                   rules="J4 C2 K1")
-    row(PREPARING_REBALANCE,   "join_coordinator_loading",    None,                 when="current",                                                           do=["back_off_join"],                                             rules="D3 J2")
-    row(PREPARING_REBALANCE,   "join_coordinator_gone",       None,                 when="current",                                                           do=["back_off_join", "say_coordinator_gone"],                     rules="D1 D3 J2 J4")
-    row(PREPARING_REBALANCE,   "join_fenced",                 UNJOINED,             when="current and (published or not owned)",                              do=["forget_identity", "await_poll", "throw"],                    rules="X2")
-    row(PREPARING_REBALANCE,   "join_fenced",                 REVOKING_PARTITION,   when="current and deployed and owned",                                    do=["forget_identity", "await_poll", "throw", "lose"],            rules="X2 C2")
-    row(PREPARING_REBALANCE,   "join_fatal",                  None,                 when="current",                                                           do=["await_poll", "throw"],                                       rules="J2")
+    row(PREPARING_REBALANCE,   "join_accepted",               COMPLETING_REBALANCE, when=f"{_JOIN_IS_OUT} and deployed",                                              do=["become_member", "enable_heartbeats", "send_sync_group"],     rules="J9 H1 S2")
+    row(PREPARING_REBALANCE,   "join_accepted",               COMPLETING_REBALANCE, when=f"{_JOIN_IS_OUT} and published",                                             do=["become_member", "send_sync_group"],                          rules="J9 S2")
+    row(PREPARING_REBALANCE,   "join_member_id_required",     None,                 when=_JOIN_IS_OUT,                                                           do=["keep_given_id", "send_join_group"],                          rules="J3")
+    row(PREPARING_REBALANCE,   "join_rebalance_in_progress",  None,                 when=_JOIN_IS_OUT,                                                           do=["send_join_group"],                                           rules="J2 J4")
+    row(PREPARING_REBALANCE,   "join_unknown_member",         UNJOINED,             when=f"{_JOIN_IS_OUT} and (published or not owned)",                              do=["forget_identity", "join"],                                   rules="J4 J2")
+    row(PREPARING_REBALANCE,   "join_unknown_member",         REVOKING_PARTITION,   when=f"{_JOIN_IS_OUT} and deployed and owned",                                    do=["forget_identity", "lose"],                                   rules="J4 C2 K1")
+    row(PREPARING_REBALANCE,   "join_coordinator_loading",    None,                 when=_JOIN_IS_OUT,                                                           do=["back_off_join"],                                             rules="D3 J2")
+    row(PREPARING_REBALANCE,   "join_coordinator_gone",       None,                 when=_JOIN_IS_OUT,                                                           do=["back_off_join", "say_coordinator_gone"],                     rules="D1 D3 J2 J4")
+    row(PREPARING_REBALANCE,   "join_fenced",                 UNJOINED,             when=f"{_JOIN_IS_OUT} and (published or not owned)",                              do=["forget_identity", "await_poll", "throw"],                    rules="X2")
+    row(PREPARING_REBALANCE,   "join_fenced",                 REVOKING_PARTITION,   when=f"{_JOIN_IS_OUT} and deployed and owned",                                    do=["forget_identity", "await_poll", "throw", "lose"],            rules="X2 C2")
+    row(PREPARING_REBALANCE,   "join_fatal",                  None,                 when=_JOIN_IS_OUT,                                                           do=["await_poll", "throw"],                                       rules="J2")
     row(PREPARING_REBALANCE,   "coordinator_lost",            None,                 when="polled and not join_backoff",                                       do=["back_off_join"],                                             rules="D1 D5 J2 J4")
 
     # -- SyncGroup is answered -------------------------------------------------------------------------------------------
@@ -270,6 +272,7 @@ class Rebalance(StateMachine):
     # -- what a correct peer, or the member's own other thread, never does -----------------------------------------------
     # an answer to a request that is not out
     error((UNJOINED, *_JOINED), _JOIN_ANSWERS, rule="J9", when="current")
+    error(PREPARING_REBALANCE, _JOIN_ANSWERS, rule="J9", when="current and not (polled and coordinator_known and not join_backoff)")
     error((*_NOT_JOINED, PREPARE_REVOCATION, PARTITION_REVOKED, STABLE, *_CALLBACKS), _SYNC_ANSWERS, rule="J9", when="current")
     error(UNJOINED, (*_HEARTBEAT_ANSWERS, "commit_rebalance_in_progress", "commit_unknown_member", "commit_illegal_generation", "commit_fenced"), rule="J9", when="current")
     error(PREPARING_REBALANCE, _HEARTBEAT_ANSWERS, rule="H3", when="current and not (identity == 'member' and (join_backoff or not polled))")

@@ -75,9 +75,10 @@ class Timeouts(StateMachine):
     ignored(IDLE,   "heartbeat_due",              because="waiting",       when="not coordinator_known")
     ignored(IN_FLIGHT, "heartbeat_due",           because="already")
     ignored((*_OFF, IDLE), "coordinator_lost",    because="nothing_waits")
+    ignored(_ENABLED, "heartbeats_enabled",       because="already",       when="published")
     ignored(_EVERY, _ANSWERS,                     because="late",          when="not current")
     # what a correct peer never does: answer a heartbeat that is not out
     error((*_OFF, IDLE), _ANSWERS,                rule="J9",               when="current")
     # what a correct member never does: join twice without a JoinGroup between
-    error(_ENABLED, "heartbeats_enabled",         rule="H3")
+    error(_ENABLED, "heartbeats_enabled",         rule="H3",               when="deployed")
     # fmt: on
