@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import socket
 import subprocess
@@ -94,10 +95,9 @@ def _tool(name: str, *version_arguments: str) -> Callable[[], tuple[str, str]]:
 
 
 def _version_in(text: str) -> str:
-    """The first word of a version message that starts with a digit; the whole first line without one."""
-    first_line = text.partition("\n")[0]
-    words = [word.strip("(),") for word in first_line.split()]
-    return next((word for word in words if word[:1].isdigit()), first_line)
+    """The first thing in a tool's message that looks like a version; its first line when nothing does."""
+    match = re.search(r"\d+(\.\d+)+", text)
+    return match[0] if match else text.partition("\n")[0]
 
 
 def _package(name: str) -> Callable[[], tuple[str, str]]:

@@ -1,0 +1,67 @@
+# Every target sets up what it needs: `make demo` and `make test` work on a machine that has Python 3.11+ and make,
+# without root. The first run downloads about 1 GB of wheels into .venv (Spark and a JVM are most of it); later runs
+# start at once.
+#
+#   PYTHON=python3.12 make ...   another Python than the one that is found
+#   VENV=/elsewhere make ...     another place for the virtual environment
+#   PYTEST_ARGS='-k J3' make test
+
+SHELL := /bin/sh
+VENV ?= .venv
+BIN := $(VENV)/bin
+PYTEST_ARGS ?=
+FOLDERS := spec impl diagrams conformance
+
+# pyspark starts workers by this name; never a python that lies elsewhere on the PATH.
+export PYSPARK_PYTHON := $(abspath $(BIN))/python
+export SPARK_LOCAL_IP := 127.0.0.1
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test check lint style types imports unit format doctor clean
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+install: $(VENV)/dependencies  ## set up .venv, or refresh it when files were added or removed
+	@.ci/refresh-install $(VENV) $(FOLDERS)
+
+$(VENV)/dependencies: pyproject.toml constraints.txt .ci/make-venv
+	@.ci/make-venv $(VENV)
+
+demo: install  ## the whole idea, working, on real parts; ends with the path of an HTML report
+	@$(BIN)/groupspec demo
+
+test: lint unit  ## everything that is quick: style, types, imports, tests (at most 6 minutes)
+
+lint: style types imports  ## style, types, and who imports whom
+
+style: install
+	@echo "==> style"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: install
+	@echo "==> types"
+	@$(BIN)/mypy
+
+imports: install
+	@echo "==> who imports whom"
+	@$(BIN)/lint-imports --no-logo
+
+unit: install
+	@echo "==> tests"
+	@$(BIN)/pytest -m "not exhaustive and not real_broker" $(PYTEST_ARGS)
+
+check: install  ## what takes long, and the tests on a real Apache Kafka broker (needs mvn and Java 17+)
+	@echo "==> exhaustive tests, and the real broker"
+	@$(BIN)/pytest -m "exhaustive or real_broker" $(PYTEST_ARGS)
+
+format: install  ## rewrite the sources in the project's style
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+doctor: install  ## what this machine has and lacks, and what each lack costs
+	@$(BIN)/groupspec doctor
+
+clean:  ## remove .venv and everything that was built or cached
+	rm -rf $(VENV) build out .groupspec .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
