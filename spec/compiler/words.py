@@ -1,0 +1,55 @@
+"""The vocabulary as the compiler sees it: one record, so that a test can compile a machine over words of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from groupspec.spec import rules, vocabulary
+from groupspec.spec.terms import Effect, Event, Variable
+
+
+@dataclass(frozen=True)
+class Words:
+    """Everything that a row may name.
+
+    Attributes:
+        variables: What guards may read, by name.
+        events: What machines may hear.
+        effects: What rows may do.
+        reasons: Why an event may be ignored: id to text.
+        rules: The ids of the rules that rows may cite.
+        requests: Requests that an effect may emit.
+        consumer_events: Events for the polling thread that an effect may emit.
+    """
+
+    variables: Mapping[str, Variable]
+    events: Mapping[str, Event]
+    effects: Mapping[str, Effect]
+    reasons: Mapping[str, str]
+    rules: frozenset[str]
+    requests: tuple[str, ...]
+    consumer_events: tuple[str, ...]
+
+    @classmethod
+    @cache
+    def ours(cls) -> Words:
+        """The words of the specification itself."""
+        return cls(
+            vocabulary.VARIABLES,
+            vocabulary.EVENTS,
+            vocabulary.EFFECTS,
+            vocabulary.IGNORED_REASONS,
+            frozenset(rules.RULES),
+            vocabulary.REQUESTS,
+            vocabulary.CONSUMER_EVENTS,
+        )
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """What to do about a name that nobody knows: the nearest known one, or where the list is."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, list(known), n=1)
+    return f"did you mean {close[0]!r}?" if close else "add it to the vocabulary, or use a name that is there"
