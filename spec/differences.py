@@ -126,8 +126,9 @@ _ENTRIES: Final = (
             "rebalance:COMPLETING_REBALANCE.sync_*",
             "rebalance:PREPARING_REBALANCE.join_unknown_member",
             "rebalance:PREPARING_REBALANCE.join_fenced",
-            "rebalance:UNJOINED.partitions_*",
-            "rebalance:UNJOINED.callback_started",
+            "rebalance:*.callback_started",
+            "rebalance:*.partitions_revoked",
+            "rebalance:*.partitions_assigned",
         ),
     ),
     Difference(
@@ -151,7 +152,11 @@ _ENTRIES: Final = (
         "A leader that computes a long assignment, or a slow leader elsewhere, would otherwise cost every member its session.",
         "deployed enables heartbeats at join_accepted, published at sync_accepted.",
         ("H1", "H3"),
-        ("rebalance:PREPARING_REBALANCE.join_accepted", "rebalance:COMPLETING_REBALANCE.sync_accepted"),
+        (
+            "rebalance:PREPARING_REBALANCE.join_accepted",
+            "rebalance:COMPLETING_REBALANCE.sync_accepted",
+            "timeouts:*.heartbeats_enabled",
+        ),
     ),
     Difference(
         "heartbeat-thread-start",

@@ -20,7 +20,7 @@ SubscriptionState, Fetcher; threading refactor proposal, "Rebalance States" (pau
 
 from __future__ import annotations
 
-from groupspec.spec.machine import State, StateMachine, ignored, row
+from groupspec.spec.machine import State, StateMachine, error, ignored, row
 
 
 class Subscription(StateMachine):
@@ -46,7 +46,7 @@ class Subscription(StateMachine):
     row(ASSIGNED,           "partition_enabled",  AWAITING_POSITION,  when="not position",                                                  rules="C3 O1")
     row(ASSIGNED,           "partition_enabled",  FETCHABLE,          when="position and not user_paused",                                  rules="C3 C5")
     row(ASSIGNED,           "partition_enabled",  PAUSED,             when="position and user_paused",                                      rules="C3 C5")
-    row(_OWNED,             "partition_removed",  UNASSIGNED,                                                     do=["begin_anew"],        rules="O3 C3")
+    row(PENDING_REVOCATION, "partition_removed",  UNASSIGNED,                                                     do=["begin_anew"],        rules="O3 C3")
     row((ASSIGNED, *_LIVE), "revocation_pending", PENDING_REVOCATION,                                             do=["forget_records"],    rules="Q5 O3")
 
     row(AWAITING_POSITION,  "position_found",     FETCHABLE,          when="current and not user_paused",         do=["find_position"],     rules="O1 O6")
@@ -85,4 +85,6 @@ class Subscription(StateMachine):
     ignored((UNASSIGNED, *_OWNED), _FETCH_ANSWERS, because="late", when="not current")
     ignored(FETCHABLE,      "records_returned",   because="nothing_waits", when="not buffered")
     ignored((UNASSIGNED, ASSIGNED, AWAITING_POSITION, PAUSED, PENDING_REVOCATION), "records_returned", because="nothing_waits")
+    # what a correct member never does: take a partition away that was not paused first
+    error((ASSIGNED, *_LIVE), "partition_removed", rule="Q5")
     # fmt: on

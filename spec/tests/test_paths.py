@@ -1,0 +1,158 @@
+"""The six paths of a rebalance, literally: three as the proposal publishes them, three as they are deployed.
+
+Each test is one story told to the composed member: what happens from outside, and through which states the rebalance goes.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from groupspec.spec.compiler.member import Member, MemberState
+
+UNJOINED = "UNJOINED"
+PREPARE_REVOCATION = "PREPARE_REVOCATION"
+REVOKING_PARTITION = "REVOKING_PARTITION"
+PARTITION_REVOKED = "PARTITION_REVOKED"
+PREPARING_REBALANCE = "PREPARING_REBALANCE"
+COMPLETING_REBALANCE = "COMPLETING_REBALANCE"
+ASSIGNING_PARTITIONS = "ASSIGNING_PARTITIONS"
+STABLE = "STABLE"
+
+Chapter = tuple[tuple[str, dict[str, bool]], ...]
+
+FIRST_JOIN: Chapter = (
+    ("started", {}),
+    ("subscribed_to_topics", {}),
+    ("application_polled", {}),
+    ("lookup_found", {"current": True}),
+    ("join_accepted", {"current": True}),
+    ("sync_accepted", {"current": True, "takes": False, "retains": False, "gains": True}),
+    ("partitions_assigned", {}),
+)
+ANNOUNCED: Chapter = (("heartbeat_due", {}), ("heartbeat_rebalance_in_progress", {"current": True}))
+COMMITTED: Chapter = (("commit_settled", {"current": True}),)
+CALLBACK: Chapter = (("callback_started", {}), ("partitions_revoked", {}))
+JOINED: Chapter = (("join_accepted", {"current": True}),)
+SYNCED: Chapter = (("sync_accepted", {"current": True, "takes": False, "retains": True, "gains": True}),)
+SYNCED_WITH_LESS: Chapter = (("sync_accepted", {"current": True, "takes": True, "retains": True, "gains": False}),)
+ASSIGNED: Chapter = (("partitions_assigned", {}),)
+
+
+class Story:
+    """One member, told events from outside; it remembers the states of its rebalance and what it sent."""
+
+    def __init__(self, rebalance: str, profile: str) -> None:
+        self.member = Member(rebalance, profile)
+        self.state: MemberState = self.member.initial(auto_commit=True, static=False)
+        self.path = [self.member.state_of(self.state, "rebalance")]
+        self.sent: list[str] = []
+
+    def tell(self, *chapters: Chapter) -> Story:
+        for chapter in chapters:
+            for event, inputs in chapter:
+                reaction = self.member.react(self.state, event, inputs)
+                self.state = reaction.state
+                self.sent.extend(reaction.emitted)
+                for move in reaction.moves:
+                    if move.machine == "rebalance" and move.target != self.path[-1]:
+                        self.path.append(move.target)
+        return self
+
+    def from_now_on(self) -> Story:
+        del self.path[:-1]
+        self.sent.clear()
+        return self
+
+
+@pytest.mark.parametrize("rebalance", ["eager", "cooperative"])
+@pytest.mark.parametrize("profile", ["published", "deployed"])
+def test_J7_first_join(rebalance: str, profile: str) -> None:
+    story = Story(rebalance, profile).tell(FIRST_JOIN)
+
+    assert story.path == [UNJOINED, PREPARING_REBALANCE, COMPLETING_REBALANCE, ASSIGNING_PARTITIONS, STABLE]
+    assert story.sent == ["FindCoordinator", "JoinGroup", "SyncGroup", "ASSIGN_PARTITIONS"]
+
+
+def test_Q4_published_eager() -> None:
+    story = Story("eager", "published").tell(FIRST_JOIN).from_now_on()
+    story.tell(ANNOUNCED, CALLBACK, COMMITTED, JOINED, SYNCED, ASSIGNED)
+
+    assert story.path == [
+        STABLE,
+        PREPARE_REVOCATION,
+        REVOKING_PARTITION,
+        PARTITION_REVOKED,
+        PREPARING_REBALANCE,
+        COMPLETING_REBALANCE,
+        ASSIGNING_PARTITIONS,
+        STABLE,
+    ]
+    assert story.sent.index("REVOKE_PARTITIONS") < story.sent.index("OffsetCommit") < story.sent.index("JoinGroup")
+
+
+def test_Q4_published_cooperative_never_sends_a_join() -> None:
+    story = Story("cooperative", "published").tell(FIRST_JOIN).from_now_on()
+    story.tell(ANNOUNCED, CALLBACK, COMMITTED)
+
+    assert story.path == [STABLE, PREPARE_REVOCATION, REVOKING_PARTITION, PARTITION_REVOKED, COMPLETING_REBALANCE]
+    assert "JoinGroup" not in story.sent
+
+    story.from_now_on().tell(SYNCED, ASSIGNED)
+
+    assert story.path[:3] == [COMPLETING_REBALANCE, ASSIGNING_PARTITIONS, STABLE]
+    assert "JoinGroup" not in story.sent
+
+
+def test_Q4_deployed_eager_commits_before_the_callback() -> None:
+    story = Story("eager", "deployed").tell(FIRST_JOIN).from_now_on()
+    story.tell(ANNOUNCED, COMMITTED, CALLBACK, JOINED, SYNCED, ASSIGNED)
+
+    assert story.path == [
+        STABLE,
+        PREPARE_REVOCATION,
+        REVOKING_PARTITION,
+        PARTITION_REVOKED,
+        PREPARING_REBALANCE,
+        COMPLETING_REBALANCE,
+        ASSIGNING_PARTITIONS,
+        STABLE,
+    ]
+    assert story.sent.index("OffsetCommit") < story.sent.index("REVOKE_PARTITIONS") < story.sent.index("JoinGroup")
+
+
+def test_Q4_K2_deployed_cooperative_that_loses_a_partition_rejoins() -> None:
+    story = Story("cooperative", "deployed").tell(FIRST_JOIN).from_now_on()
+    story.tell(ANNOUNCED, COMMITTED, JOINED, SYNCED_WITH_LESS, CALLBACK, ASSIGNED)
+
+    assert story.path == [
+        STABLE,
+        PREPARING_REBALANCE,
+        COMPLETING_REBALANCE,
+        PREPARE_REVOCATION,
+        REVOKING_PARTITION,
+        PARTITION_REVOKED,
+        ASSIGNING_PARTITIONS,
+        STABLE,
+    ]
+    assert story.sent[-1] == "OffsetCommit", "the rejoin begins at once, with its own commit"
+
+    story.from_now_on().tell(COMMITTED, JOINED, SYNCED, ASSIGNED)
+
+    assert story.path == [STABLE, PREPARING_REBALANCE, COMPLETING_REBALANCE, ASSIGNING_PARTITIONS, STABLE]
+
+
+def test_Q4_deployed_cooperative_that_keeps_everything_does_not_revoke() -> None:
+    story = Story("cooperative", "deployed").tell(FIRST_JOIN).from_now_on()
+    story.tell(ANNOUNCED, COMMITTED, JOINED, SYNCED, ASSIGNED)
+
+    assert story.path == [STABLE, PREPARING_REBALANCE, COMPLETING_REBALANCE, ASSIGNING_PARTITIONS, STABLE]
+    assert "REVOKE_PARTITIONS" not in story.sent
+
+
+@pytest.mark.parametrize("rebalance", ["eager", "cooperative"])
+def test_C2_deployed_lost_runs_its_callback_before_the_next_join(rebalance: str) -> None:
+    story = Story(rebalance, "deployed").tell(FIRST_JOIN).from_now_on()
+    story.tell((("heartbeat_due", {}), ("heartbeat_unknown_member", {"current": True})), CALLBACK)
+
+    assert story.path == [STABLE, REVOKING_PARTITION, UNJOINED, PREPARING_REBALANCE]
+    assert story.sent == ["Heartbeat", "REVOKE_PARTITIONS", "JoinGroup"]
