@@ -1,0 +1,87 @@
+"""What `trace why` finds: rebalances, who had a part in them, and lines that prove it. Data only.
+
+Members are named by client id, which the coordinator puts in front of the member ids that it makes up. For static
+members that is the group.instance.id, because a 4.x coordinator logs nothing else about them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from groupspec.conformance.traces.causes import Cause
+from groupspec.conformance.traces.dialects import Place
+
+Role = Literal["began", "merged", "waited_for"]
+Outcome = Literal["completed", "empty", "interrupted", "unfinished"]
+
+
+@dataclass(slots=True)
+class Contribution:
+    """One member's part in a rebalance."""
+
+    role: Role
+    cause: Cause
+    member: str
+    member_id: str
+    at_ms: int
+    alternatives: tuple[Cause, ...] = ()
+    evidence: list[Place] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Rebalance:
+    """One generation's way into being.
+
+    generation      the one that it led to; -1 when the log ends before, or it was interrupted
+    old_generation  the one that it replaced
+    at_ms           when the coordinator began it
+    joined_ms       when all members had joined (or were given up); -1: never
+    settled_ms      when the leader's assignment arrived, or the group was found empty; -1: never
+    follow_up       a later round of the same cooperative rebalance: cause and member are those of the first
+    """
+
+    group: str
+    old_generation: int
+    at_ms: int
+    cause: Cause
+    member: str
+    alternatives: tuple[Cause, ...]
+    follow_up: bool
+    contributions: list[Contribution]
+    lines: list[Place]
+    generation: int = -1
+    joined_ms: int = -1
+    settled_ms: int = -1
+    members: int = -1
+    outcome: Outcome = "unfinished"
+
+    @property
+    def evidence(self) -> list[Place]:
+        """The lines that prove it, each once, in the order of the files."""
+        found = {(place.file, place.line): place for part in self.contributions for place in part.evidence}
+        found.update({(place.file, place.line): place for place in self.lines})
+        return [found[key] for key in sorted(found)]
+
+    @property
+    def duration_ms(self) -> int:
+        """From its beginning to the assignment: how long an eager group stood still; -1 while that is not known."""
+        return self.settled_ms - self.at_ms if self.settled_ms >= 0 else -1
+
+
+@dataclass(slots=True)
+class Note:
+    """Something that an operator expects to see and that caused no rebalance."""
+
+    at_ms: int
+    what: str
+    place: Place
+
+
+@dataclass(slots=True)
+class Explanation:
+    """Everything found about one group."""
+
+    group: str
+    rebalances: list[Rebalance] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)

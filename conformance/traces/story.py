@@ -1,0 +1,410 @@
+"""Reads the coordinator's events of one group, and finds what began each rebalance.
+
+The coordinator's own reason is where it starts, and it is not the answer. "Adding new member" is a join, unless the
+same client was expelled before: then it is a rejoin, and the expulsion is what to cure. "Explicit LeaveGroup" is a
+leave, unless the client said that its poll timeout expired; clients that say nothing leave two possibilities, and
+both are reported. A member that joins again while the group is stable either completes a cooperative rebalance (the
+first round took partitions away, the second gives them out), and then the cause is that of the first round; or its
+topics or subscription changed. And a rebalance that was begun by a newcomer and then stood still until an old member
+gave up or was dropped has one to blame who is in no reason at all.
+
+What falls into a rebalance under way (no "Preparing to rebalance" is logged for it) is kept as a contribution to that
+one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from groupspec.conformance.traces import causes
+from groupspec.conformance.traces.causes import Cause
+from groupspec.conformance.traces.dialects import LogEvent, Place
+from groupspec.conformance.traces.findings import Contribution, Explanation, Note, Outcome, Rebalance
+
+# A member that gives no reason and joins again so soon after the assignment is taken to complete a cooperative
+# rebalance: clients do it as soon as their revocation callback is done. Longer where the log proves that the group is
+# cooperative.
+FOLLOW_UP_MS: Final = 2_000
+FOLLOW_UP_COOPERATIVE_MS: Final = 30_000
+# A round that ends this soon after a member is gone had waited for that member.
+_WAITED_FOR_MS: Final = 2_000
+# What a round takes anyway: members notice it with their next heartbeat.
+_NORMAL_WAIT_MS: Final = 4_000
+
+_MEMBER_ID: Final = re.compile(r"(?P<client>.+)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+_DEPARTURES: Final[frozenset[Cause]] = frozenset({"leave", "session_timeout", "poll_timeout", "sync_timeout"})
+_EXPULSIONS: Final = _DEPARTURES - {"leave"}
+
+
+def client_of(member_id: str) -> str:
+    """The client id (static members: group.instance.id) that the coordinator put in front of the member id."""
+    found = _MEMBER_ID.fullmatch(member_id)
+    return found["client"] if found else member_id
+
+
+class Story:
+    """Walks the events once. What needs the future (did the member come back?) is settled in `finish`."""
+
+    def __init__(self, group: str, cooperative: bool) -> None:
+        self._found = Explanation(group)
+        self._window_ms = FOLLOW_UP_COOPERATIVE_MS if cooperative else FOLLOW_UP_MS
+        self._open: Rebalance | None = None
+        self._last: Rebalance | None = None
+        self._arriving: dict[str, list[Place]] = {}  # lines about a member before the line that adds it
+        self._gone: dict[str, Contribution] = {}  # client -> how it was last seen going
+        self._departing: list[Contribution] = []  # gone, and no rebalance begun for it yet
+        self._seen_joining: dict[str, int] = {}  # client -> when it last joined
+        self._instances: set[str] = set()  # static members of this group
+        self._host = ""
+        self._interrupted = False
+
+    def read(self, event: LogEvent) -> None:
+        """Take the next event; those of other groups must not be passed."""
+        handler = _HANDLERS.get(event.kind)
+        if handler is not None:
+            handler(self, event)
+        if event.group:
+            self._host = event.source or self._host
+
+    def finish(self) -> Explanation:
+        """What was found, once the last event was read."""
+        for rebalance in self._found.rebalances:
+            self._blame_the_one_waited_for(rebalance)
+        return self._found
+
+    # A rebalance begins
+
+    def _on_rebalance(self, event: LogEvent) -> None:
+        if self._open is not None:
+            self._close(self._open, "interrupted")
+        parts, follow_up = self._beginning(event)
+        first = parts[0]
+        rebalance = Rebalance(
+            group=event.group,
+            old_generation=event.generation,
+            at_ms=event.at_ms,
+            cause=first.cause,
+            member=first.member,
+            alternatives=first.alternatives,
+            follow_up=follow_up,
+            contributions=parts,
+            lines=[event.place],
+        )
+        self._open = rebalance
+        self._interrupted = False
+        self._departing.clear()
+        self._found.rebalances.append(rebalance)
+
+    def _beginning(self, event: LogEvent) -> tuple[list[Contribution], bool]:
+        if event.reason == "added":
+            return [self._joined(event, event.member_ids[0], event.instance_id)], False
+        if event.reason == "left":
+            return [self._left(event, member_id, event.said) for member_id in event.member_ids] or [
+                self._unknown(event)
+            ], False
+        if event.reason == "session_expired":
+            return [self._expelled(event, event.member_ids[0], "session_timeout")], False
+        if event.reason == "sync_expired":
+            return [self._expelled(event, member_id, "sync_timeout") for member_id in event.member_ids] or [
+                self._unknown(event)
+            ], False
+        if event.reason == "static_updated":
+            return [self._joined(event, event.member_ids[0], event.instance_id)], False
+        if event.reason == "static_protocol":
+            return [self._part(event, event.member_ids[0], "subscription_change", name=event.instance_id)], False
+        if event.reason in {"store_failed", "over_capacity"}:
+            return [Contribution("began", "coordinator_restart", "", "", event.at_ms, (), [event.place])], False
+        if event.reason in {"leader_rejoined", "member_rejoined"}:
+            return self._rejoined(event)
+        return [self._unknown(event)], False
+
+    def _joined(self, event: LogEvent, member_id: str, instance_id: str = "") -> Contribution:
+        name = instance_id or client_of(member_id)
+        part = self._part(event, member_id, "join", name=name)
+        part.evidence[:0] = self._arriving.pop(member_id, [])
+        before = self._gone.pop(name, None)
+        if before is not None:
+            if before.cause in _EXPULSIONS:
+                part.cause = "rejoin"
+                part.evidence[:0] = before.evidence[:1]
+            elif "poll_timeout" in before.alternatives:
+                part.alternatives = ("rejoin",)
+        self._seen_joining[name] = event.at_ms
+        return part
+
+    def _left(self, event: LogEvent, member_id: str, said: str) -> Contribution:
+        told = next((part for part in self._departing if part.member_id == member_id), None)
+        if told is not None:
+            told.evidence.append(event.place)
+            return told
+        cause, alternatives = causes.of_leave(said)
+        part = self._part(event, member_id, cause, alternatives)
+        self._went(part)
+        return part
+
+    def _expelled(self, event: LogEvent, member_id: str, cause: Cause) -> Contribution:
+        told = next((part for part in self._departing if part.member_id == member_id), None)
+        if told is not None:
+            told.evidence.append(event.place)
+            return told
+        part = self._part(event, member_id, cause)
+        self._went(part)
+        return part
+
+    def _rejoined(self, event: LogEvent) -> tuple[list[Contribution], bool]:
+        member_id = event.member_ids[0]
+        said = causes.of_rejoin(event.said) if event.said else None
+        if self._interrupted and said != "follow_up":
+            return [self._part(event, member_id, "coordinator_restart")], False
+        since = event.at_ms - self._last.settled_ms if self._last and self._last.settled_ms >= 0 else None
+        silent: tuple[Cause, ...] = (
+            ("metadata_change", "subscription_change", "enforced")
+            if event.reason == "leader_rejoined"
+            else ("subscription_change", "metadata_change")
+        )
+        soon = since is not None and since <= self._window_ms
+        if said == "follow_up" or (said is None and soon):
+            if self._last is None:
+                return [self._part(event, member_id, "unknown")], True
+            first = self._last
+            return [self._part(event, "", first.cause, silent if said is None else (), name=first.member)], True
+        if said is None:
+            return [self._part(event, member_id, silent[0], silent[1:])], False
+        return [self._part(event, member_id, said)], False
+
+    def _part(
+        self, event: LogEvent, member_id: str, cause: Cause, alternatives: tuple[Cause, ...] = (), name: str = ""
+    ) -> Contribution:
+        member = name or event.instance_id or event.client_id or client_of(member_id)
+        return Contribution("began", cause, member, member_id, event.at_ms, alternatives, [event.place])
+
+    def _unknown(self, event: LogEvent) -> Contribution:
+        member_id = event.member_ids[0] if event.member_ids else ""
+        return self._part(event, member_id, "unknown")
+
+    # Members come and go while it is under way, or before it begins
+
+    def _on_member_id_given(self, event: LogEvent) -> None:
+        self._arrive(event)
+
+    def _on_joining(self, event: LogEvent) -> None:
+        self._arrive(event)
+
+    def _on_static_new(self, event: LogEvent) -> None:
+        self._arrive(event)
+
+    def _arrive(self, event: LogEvent) -> None:
+        member_id = event.member_ids[0]
+        self._instances.update({event.instance_id} - {""})
+        self._arriving.setdefault(member_id, []).append(event.place)
+        if self._open is None:
+            return
+        known = next((part for part in self._open.contributions if part.member_id == member_id), None)
+        if known is None:
+            part = self._joined(event, member_id, event.instance_id)
+            part.role = "merged"
+            part.evidence = [event.place]
+            self._open.contributions.append(part)
+        else:
+            known.evidence.append(event.place)
+
+    def _on_static_replaced(self, event: LogEvent) -> None:
+        self._instances.add(event.instance_id)
+        what = f"static member {event.instance_id} came back and took its place again: no rebalance needed"
+        self._found.notes.append(Note(event.at_ms, what, event.place))
+
+    def _on_left(self, event: LogEvent) -> None:
+        cause, alternatives = causes.of_leave(event.said)
+        self._depart(event, event.member_ids[0], cause, alternatives)
+
+    def _on_session_expired(self, event: LogEvent) -> None:
+        # After a failover every member has a fresh session: one expelled now may just not have found the coordinator.
+        alternatives: tuple[Cause, ...] = ("coordinator_restart",) if self._interrupted else ()
+        self._depart(event, event.member_ids[0], "session_timeout", alternatives)
+
+    def _on_dropped(self, event: LogEvent) -> None:
+        # Still heartbeating (else its session had ended first), and not joining within the longest rebalance timeout.
+        for member_id in event.member_ids:
+            self._depart(event, member_id, "poll_timeout", ())
+
+    def _on_sync_expired(self, event: LogEvent) -> None:
+        for member_id in event.member_ids:
+            self._depart(event, member_id, "sync_timeout", ())
+
+    def _depart(self, event: LogEvent, member_id: str, cause: Cause, alternatives: tuple[Cause, ...]) -> None:
+        named = self._already_named(member_id)
+        if named is not None:  # the Scala coordinator prints the reason first and the member's line after it
+            named.evidence.append(event.place)
+            return
+        part = self._part(event, member_id, cause, alternatives)
+        self._went(part)
+        if self._open is None:
+            self._departing.append(part)
+        else:
+            part.role = "merged"
+            self._open.contributions.append(part)
+
+    def _already_named(self, member_id: str) -> Contribution | None:
+        rebalance = self._open or self._last
+        parts = rebalance.contributions if rebalance is not None else []
+        return next((part for part in parts if part.member_id == member_id and part.cause in _DEPARTURES), None)
+
+    def _went(self, part: Contribution) -> None:
+        self._gone[part.member] = part
+
+    # It ends
+
+    def _on_formed(self, event: LogEvent) -> None:
+        rebalance = self._open
+        if rebalance is None:
+            return
+        rebalance.lines.append(event.place)
+        rebalance.generation = event.generation
+        rebalance.members = event.count
+        rebalance.joined_ms = event.at_ms
+        self._mark_waited_for(rebalance, event.at_ms)
+        self._close(rebalance, "completed")
+
+    def _on_assigned(self, event: LogEvent) -> None:
+        last = self._last
+        if last is not None and last.generation == event.generation and self._open is None:
+            last.settled_ms = event.at_ms
+
+    def _on_empty(self, event: LogEvent) -> None:
+        rebalance = self._open
+        if rebalance is None:
+            return
+        rebalance.lines.append(event.place)
+        rebalance.generation = event.generation
+        rebalance.members = 0
+        rebalance.joined_ms = rebalance.settled_ms = event.at_ms
+        self._close(rebalance, "empty")
+
+    def _close(self, rebalance: Rebalance, outcome: Outcome) -> None:
+        rebalance.outcome = outcome
+        self._last, self._open = rebalance, None
+
+    def _mark_waited_for(self, rebalance: Rebalance, at_ms: int) -> None:
+        for part in rebalance.contributions:
+            ended_it = part.role == "merged" and part.cause in _DEPARTURES and at_ms - part.at_ms <= _WAITED_FOR_MS
+            if ended_it and part.at_ms - rebalance.at_ms >= _NORMAL_WAIT_MS:
+                part.role = "waited_for"
+
+    def _blame_the_one_waited_for(self, rebalance: Rebalance) -> None:
+        """A round that stood still for a member that polls no more has that member to blame, unless it came back."""
+        for part in rebalance.contributions:
+            if part.role != "waited_for":
+                continue
+            began = rebalance.contributions[0]
+            if part.cause == "poll_timeout" and self._seen_joining.get(part.member, -1) < part.at_ms:
+                part.cause = "abandoned_consumer"
+                # The log cannot tell a consumer object that was dropped from one that is stuck in its work.
+                part.alternatives = ("poll_timeout",)
+                rebalance.cause, rebalance.member = part.cause, part.member
+                rebalance.alternatives = tuple(dict.fromkeys((began.cause, *part.alternatives)))
+            elif "poll_timeout" in part.alternatives:
+                rebalance.alternatives = tuple(dict.fromkeys((*rebalance.alternatives, "abandoned_consumer")))
+            return
+
+    # The coordinator itself
+
+    def _on_nobody_rejoined(self, event: LogEvent) -> None:
+        if self._open is not None:
+            self._open.lines.append(event.place)
+
+    def _on_fenced(self, event: LogEvent) -> None:
+        if event.instance_id in self._instances:  # the line does not name the group
+            what = f"a second client runs with group.instance.id {event.instance_id}: the older one was fenced off"
+            self._found.notes.append(Note(event.at_ms, what, event.place))
+
+    def _on_unloaded(self, event: LogEvent) -> None:
+        self._lose_coordinator(event, "the coordinator gave the group up (shutdown, or its partition moved)")
+
+    def _on_loaded(self, event: LogEvent) -> None:
+        what = f"the group was loaded by broker {event.source or '?'}"
+        self._found.notes.append(Note(event.at_ms, what, event.place))
+
+    def _on_started(self, event: LogEvent) -> None:
+        if event.source == self._host and self._host:
+            self._lose_coordinator(event, f"broker {event.source}, the group's coordinator, started anew")
+
+    def _lose_coordinator(self, event: LogEvent, what: str) -> None:
+        self._found.notes.append(Note(event.at_ms, what, event.place))
+        unsettled = self._open is not None or (self._last is not None and self._last.settled_ms < 0)
+        if self._open is not None:
+            self._open.lines.append(event.place)
+            self._close(self._open, "interrupted")
+        self._interrupted = self._interrupted or unsettled
+
+    # Groups of the consumer protocol (KIP-848): each epoch is one rebalance, announced after what caused it
+
+    def _on_epoch_joined(self, event: LogEvent) -> None:
+        self._departing.append(self._joined(event, event.member_ids[0], event.instance_id))
+
+    def _on_epoch_left(self, event: LogEvent) -> None:
+        # A member whose poll timeout expired leaves with the same request as one that closes.
+        self._depart(event, event.member_ids[0], "leave", ("poll_timeout",))
+
+    def _on_epoch_fenced(self, event: LogEvent) -> None:
+        fenced: dict[str, Cause] = {"session_expired": "session_timeout", "rebalance_timeout": "poll_timeout"}
+        self._depart(event, event.member_ids[0], fenced.get(event.reason, "unknown"), ())
+
+    def _on_epoch_subscription(self, event: LogEvent) -> None:
+        self._departing.append(self._part(event, event.member_ids[0], "subscription_change"))
+
+    def _on_epoch_bumped(self, event: LogEvent) -> None:
+        changed = Contribution("began", "metadata_change", "", "", event.at_ms, ("subscription_change",), [event.place])
+        parts = self._departing or [changed]
+        # A newcomer's first subscription is part of its join.
+        joined = {part.member_id for part in parts if part.cause in {"join", "rejoin"}}
+        parts = [part for part in parts if part.cause != "subscription_change" or part.member_id not in joined]
+        for part in parts[1:]:
+            part.role = "merged"
+        first = parts[0]
+        rebalance = Rebalance(
+            group=event.group,
+            old_generation=event.generation - 1,
+            at_ms=first.at_ms,
+            cause=first.cause,
+            member=first.member,
+            alternatives=first.alternatives,
+            follow_up=False,
+            contributions=parts,
+            lines=[event.place],
+            generation=event.generation,
+            joined_ms=event.at_ms,
+            settled_ms=event.at_ms,
+            outcome="completed",
+        )
+        self._departing = []
+        self._last = rebalance
+        self._found.rebalances.append(rebalance)
+
+
+_HANDLERS: Final[Mapping[str, Callable[[Story, LogEvent], None]]] = {
+    "rebalance": Story._on_rebalance,
+    "member_id_given": Story._on_member_id_given,
+    "joining": Story._on_joining,
+    "static_new": Story._on_static_new,
+    "static_replaced": Story._on_static_replaced,
+    "left": Story._on_left,
+    "session_expired": Story._on_session_expired,
+    "dropped": Story._on_dropped,
+    "sync_expired": Story._on_sync_expired,
+    "formed": Story._on_formed,
+    "assigned": Story._on_assigned,
+    "empty": Story._on_empty,
+    "nobody_rejoined": Story._on_nobody_rejoined,
+    "fenced": Story._on_fenced,
+    "unloaded": Story._on_unloaded,
+    "loaded": Story._on_loaded,
+    "started": Story._on_started,
+    "epoch_joined": Story._on_epoch_joined,
+    "epoch_left": Story._on_epoch_left,
+    "epoch_fenced": Story._on_epoch_fenced,
+    "epoch_subscription": Story._on_epoch_subscription,
+    "epoch_bumped": Story._on_epoch_bumped,
+}

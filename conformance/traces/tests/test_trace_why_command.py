@@ -1,0 +1,166 @@
+"""`groupspec trace why` as its user meets it: the answer, the JSON, and every kind of input that is not a log."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from groupspec.conformance.commands._trace_why import why
+from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.traces.tests.broker_lines import GROUP, BrokerLog, member_id
+
+
+@pytest.fixture
+def log() -> BrokerLog:
+    """A group in which b was expelled."""
+    log = BrokerLog()
+    log.join("a", 0, 1)
+    log.join("b", 1, 2)
+    log.say(f"Member {member_id('b')} in group {GROUP} has failed, removing it from the group.", 50_000)
+    log.prepare(2, f"removing member {member_id('b')} on heartbeat expiration.")
+    log.form(3, 1)
+    return log
+
+
+def run(*arguments: str | Path) -> int:
+    result = why.main([str(argument) for argument in arguments], standalone_mode=False)
+    assert isinstance(result, int)
+    return result
+
+
+def refused(*arguments: str | Path) -> str:
+    with pytest.raises(UsageProblem) as refusal:
+        run(*arguments)
+    assert refusal.value.exit_code == 2
+    return str(refusal.value)
+
+
+def test_the_answer_names_cause_member_proof_and_cure(
+    log: BrokerLog, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "server.log"
+    file.write_text(log.text())
+    assert run(GROUP, file) == 0
+    shown = capsys.readouterr().out
+    assert "session_timeout" in shown
+    assert f"{file}:11: Member {member_id('b')} in group {GROUP} has failed" in shown
+    assert "raise session.timeout.ms" in shown
+    assert run(GROUP, file, "--brief") == 0
+    assert "has failed" not in capsys.readouterr().out
+
+
+def test_json_keeps_its_schema_and_has_the_fields_of_the_contract(log: BrokerLog, tmp_path: Path) -> None:
+    file, result_file = tmp_path / "server.log", tmp_path / "why.json"
+    file.write_text(log.text())
+    assert run(GROUP, file, "--json", result_file) == 0
+    result = json.loads(result_file.read_text())
+    expelled = result["rebalances"][-1]
+    assert {"group", "generation", "at_ms", "cause", "member", "alternatives", "follow_up", "evidence"} <= set(expelled)
+    assert (expelled["generation"], expelled["cause"], expelled["member"]) == (3, "session_timeout", "b")
+    assert expelled["evidence"][0]["file"] == str(file)
+
+
+def test_times_are_read_in_the_zone_that_is_given(log: BrokerLog, tmp_path: Path) -> None:
+    file, utc, berlin = tmp_path / "server.log", tmp_path / "utc.json", tmp_path / "berlin.json"
+    file.write_text(log.text())
+    run(GROUP, file, "--json", utc)
+    run(GROUP, file, "--json", berlin, "--timezone", "Europe/Berlin")
+    first = [json.loads(one.read_text())["rebalances"][0]["at_ms"] for one in (utc, berlin)]
+    assert first[0] - first[1] == 3_600_000
+    assert "time zone" in refused(GROUP, file, "--timezone", "Mars/Olympus")
+
+
+def test_rotated_and_packed_logs_and_a_folder_are_read_as_one(log: BrokerLog, tmp_path: Path) -> None:
+    half = len(log.lines) // 2
+    with gzip.open(tmp_path / "server.log.1.gz", "wt") as packed:
+        packed.write("\n".join(log.lines[:half]) + "\n")
+    (tmp_path / "server.log").write_text("\n".join(log.lines[half:]))
+    result_file = tmp_path.parent / f"{tmp_path.name}.json"
+    assert run(GROUP, tmp_path, tmp_path / "server.log", "--json", result_file) == 0
+    result = json.loads(result_file.read_text())
+    assert [one["cause"] for one in result["rebalances"]] == ["join", "join", "session_timeout"]
+    assert len(result["files"]) == 2
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+def test_other_encodings_with_their_mark(log: BrokerLog, tmp_path: Path, encoding: str) -> None:
+    file = tmp_path / "server.log"
+    file.write_bytes(log.text().encode(encoding))
+    assert run(GROUP, file) == 0
+
+
+def test_bytes_that_are_no_text_do_not_stop_the_reading(log: BrokerLog, tmp_path: Path) -> None:
+    file = tmp_path / "server.log"
+    file.write_bytes(log.text().encode() + b"\xff\xfe\xe4 caf\xe9\n")
+    assert run(GROUP, file) == 0
+
+
+def test_a_log_cut_off_in_a_line_is_explained_and_the_line_shown(
+    log: BrokerLog, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "server.log"
+    log.prepare(3, f"removing member {member_id('a')} on heartbeat expiration.")
+    file.write_text(log.text()[:-170])
+    assert run(GROUP, file) == 0
+    shown = capsys.readouterr().out
+    assert "1 not understood" in shown
+    assert "not understood, line 15: Preparing to rebalance" in shown
+
+
+def test_client_logs_are_named_and_do_not_stop_the_rest(
+    log: BrokerLog, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "server.log").write_text(log.text())
+    (tmp_path / "client.log").write_text(
+        '%7|1795247507.074|CGRPSTATE|c#consumer-1| [thrd:main]: Group "g" changed state\n'
+    )
+    assert run(GROUP, tmp_path) == 0
+    assert "recognised as librdkafka log; not supported yet" in capsys.readouterr().out
+    assert "recognised as librdkafka log; not supported yet" in refused(GROUP, tmp_path / "client.log")
+
+
+def test_a_group_that_is_not_there_lists_those_that_are(log: BrokerLog, tmp_path: Path) -> None:
+    file = tmp_path / "server.log"
+    file.write_text(log.text())
+    message = refused("nobody", file)
+    assert "nothing about group nobody" in message
+    assert f"{GROUP} (14 lines)" in message
+
+
+@pytest.mark.parametrize(
+    ("content", "why_not"),
+    [
+        (b"", "the file is empty"),
+        (b"\n \n", "the file is empty"),
+        (b"once upon a time\nthere was a group\n", "not a log of a kind that is known"),
+        (b"\x7fELF\x00\x00\x00", "not a text file"),
+        ("[x] INFO".encode("utf-16-le"), "not a text file"),
+        (b'{"v":1,"run":"x","group":"g"}\n', "not a log of a kind that is known"),
+    ],
+)
+def test_what_is_no_log_is_refused(tmp_path: Path, content: bytes, why_not: str) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(content)
+    message = refused(GROUP, file)
+    assert why_not in message
+    assert "broker group-coordinator log" in message, "says what would have been accepted"
+
+
+def test_a_broken_archive_is_refused(log: BrokerLog, tmp_path: Path) -> None:
+    file = tmp_path / "server.log.gz"
+    file.write_bytes(gzip.compress(log.text().encode())[:-30])
+    assert "cannot read the log" in refused(GROUP, file)
+
+
+def test_paths_that_are_not_there_are_refused(tmp_path: Path) -> None:
+    assert "no such file" in refused(GROUP, tmp_path / "nothing.log")
+    assert "has no files" in refused(GROUP, tmp_path)
+
+
+def test_a_result_that_cannot_be_written_is_refused(log: BrokerLog, tmp_path: Path) -> None:
+    file = tmp_path / "server.log"
+    file.write_text(log.text())
+    assert "cannot write" in refused(GROUP, file, "--json", tmp_path)

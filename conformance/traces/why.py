@@ -1,0 +1,126 @@
+"""Why did my group rebalance: logs in, for each rebalance its cause, the member to blame, the proof and what to change.
+
+`explain_logs` is the whole interface; `story` has the reasoning, `causes` the vocabulary and the advice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.traces import causes
+from groupspec.conformance.traces.dialects import Clock, LogEvent, Place
+from groupspec.conformance.traces.dialects.reading import Logs, read_logs
+from groupspec.conformance.traces.findings import Explanation, Rebalance
+from groupspec.conformance.traces.story import Story
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An explanation, and the account of the logs that it rests on."""
+
+    explanation: Explanation
+    logs: Logs
+
+
+def explain_logs(group: str, paths: Sequence[Path], clock: Clock) -> Answer:
+    """Explain every rebalance of `group` that the logs show.
+
+    Raises:
+        UsageProblem: no file can be read as a log that we know, or the logs do not name the group.
+    """
+    logs = read_logs(paths, clock)
+    groups = logs.groups()
+    if group not in groups:
+        found = ", ".join(f"{name} ({count} lines)" for name, count in sorted(groups.items()))
+        raise UsageProblem(
+            f"the logs have nothing about group {group}",
+            where=", ".join(logs.parsed),
+            allowed=found or "the logs name no group at all",
+            next_step="check the group's id, and pass the log of the broker that coordinates the group",
+        )
+    return Answer(explain(group, logs.events), logs)
+
+
+def explain(group: str, events: Iterable[LogEvent]) -> Explanation:
+    """Explain every rebalance of `group`; `events` are those of all groups, in the order of time."""
+    mine = [event for event in events if event.group in {group, ""}]
+    story = Story(group, cooperative=any(_proves_cooperative(event) for event in mine))
+    for event in mine:
+        story.read(event)
+    return story.finish()
+
+
+def _proves_cooperative(event: LogEvent) -> bool:
+    rejoined = event.reason in {"leader_rejoined", "member_rejoined"} and event.said != ""
+    return rejoined and causes.of_rejoin(event.said) == "follow_up"
+
+
+def advice(rebalance: Rebalance) -> str:
+    """What to change so that this rebalance does not come again."""
+    if rebalance.follow_up:
+        return "The second half of the rebalance before it (cooperative): nothing of its own to cure."
+    return causes.ADVICE[rebalance.cause]
+
+
+def as_json(answer: Answer, seconds: float) -> dict[str, object]:
+    """The machine-readable result; its schema is conformance/reports/schemas/trace-why.json."""
+    found, logs = answer.explanation, answer.logs
+    return {
+        "group": found.group,
+        "groups": sorted(logs.groups()),
+        "rebalances": [_rebalance_json(rebalance) for rebalance in found.rebalances],
+        "notes": [{"at_ms": note.at_ms, "what": note.what, **_place(note.place)} for note in found.notes],
+        "files": [
+            {
+                "file": file,
+                "dialect": parsed.dialect,
+                "variant": parsed.variant,
+                "lines": parsed.lines,
+                "understood": parsed.understood,
+                "harmless": parsed.harmless,
+                "other": parsed.other,
+                "continuation": parsed.continuation,
+                "not_understood": parsed.not_understood,
+                "samples": [_place(place) for place in parsed.samples],
+            }
+            for file, parsed in logs.parsed.items()
+        ],
+        "skipped": [{"file": left.file, "dialect": left.dialect, "why": left.why} for left in logs.skipped],
+        "seconds": seconds,
+    }
+
+
+def _rebalance_json(rebalance: Rebalance) -> dict[str, object]:
+    return {
+        "group": rebalance.group,
+        "generation": rebalance.generation,
+        "old_generation": rebalance.old_generation,
+        "at_ms": rebalance.at_ms,
+        "cause": rebalance.cause,
+        "member": rebalance.member,
+        "alternatives": list(rebalance.alternatives),
+        "follow_up": rebalance.follow_up,
+        "outcome": rebalance.outcome,
+        "members": rebalance.members,
+        "duration_ms": rebalance.duration_ms,
+        "contributions": [
+            {
+                "role": part.role,
+                "cause": part.cause,
+                "member": part.member,
+                "member_id": part.member_id,
+                "at_ms": part.at_ms,
+                "alternatives": list(part.alternatives),
+            }
+            for part in rebalance.contributions
+        ],
+        "evidence": [_place(place) for place in rebalance.evidence],
+        "advice": advice(rebalance),
+    }
+
+
+def _place(place: Place) -> dict[str, object]:
+    return {"file": place.file, "line": place.line, "text": place.text}

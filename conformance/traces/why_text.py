@@ -1,0 +1,148 @@
+"""`trace why` for people: a line for each rebalance, the proof, the advice, and what the logs could not tell.
+
+Members, group ids and log lines are other people's text: they are printed as they are, never read as markup.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime, tzinfo
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from groupspec.conformance.traces import causes
+from groupspec.conformance.traces.dialects import ParsedLog
+from groupspec.conformance.traces.findings import Contribution, Rebalance
+from groupspec.conformance.traces.why import Answer, advice
+
+_TROUBLE = {"session_timeout", "poll_timeout", "sync_timeout", "abandoned_consumer", "coordinator_restart", "unknown"}
+
+
+def show(answer: Answer, console: Console, zone: tzinfo, evidence: bool = True) -> None:
+    """Print the explanation; `zone` is that of the times shown, `evidence` False leaves the log lines out."""
+    found = answer.explanation
+    rebalances = found.rebalances
+    console.print(f"Group [bold]{escape(found.group)}[/]: {_summary(rebalances)}")
+    if rebalances:
+        # Piped output is read in editors and tickets: give it more room than the 80 columns of no terminal.
+        console.print(_timeline(rebalances, zone), width=max(console.width, 1 if console.is_terminal else 130))
+    if evidence:
+        for number, rebalance in enumerate(rebalances, start=1):
+            _show_evidence(number, rebalance, console)
+    _show_advice(rebalances, console)
+    for note in found.notes:
+        console.print(Text(f"note: {_time(note.at_ms, zone)} {note.what} ({note.place.file}:{note.place.line})", "dim"))
+    _show_logs(answer, console)
+
+
+def _summary(rebalances: list[Rebalance]) -> str:
+    if not rebalances:
+        return "no rebalance in these logs"
+    begun = Counter((rebalance.cause, rebalance.member) for rebalance in rebalances if not rebalance.follow_up)
+    listed = ", ".join(
+        f"{escape(cause)}{f' by {escape(member)}' if member else ''}{f' x{count}' if count > 1 else ''}"
+        for (cause, member), count in begun.most_common()
+    )
+    follow_ups = sum(1 for rebalance in rebalances if rebalance.follow_up)
+    second = f" ({follow_ups} of them follow-up rounds)" if follow_ups else ""
+    stood_still = sum(rebalance.duration_ms for rebalance in rebalances if rebalance.duration_ms > 0)
+    return f"{len(rebalances)} rebalance(s){second}, {stood_still / 1000:.1f} s in all: {listed}"
+
+
+def _timeline(rebalances: list[Rebalance], zone: tzinfo) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("#", justify="right")
+    table.add_column("began at", no_wrap=True)
+    table.add_column("generation", no_wrap=True)
+    table.add_column("members", justify="right")
+    table.add_column("cause", no_wrap=True)
+    table.add_column("who", overflow="fold")
+    table.add_column("took", justify="right", no_wrap=True)
+    table.add_column("remarks", overflow="fold")
+    day = ""
+    for number, rebalance in enumerate(rebalances, start=1):
+        began = _time(rebalance.at_ms, zone)
+        new_day, day = began[:10] != day, began[:10]
+        table.add_row(
+            str(number),
+            began if new_day else began[11:].rjust(len(began)),
+            _generations(rebalance),
+            str(rebalance.members) if rebalance.members >= 0 else "",
+            Text(rebalance.cause, "red" if rebalance.cause in _TROUBLE else "cyan"),
+            Text(rebalance.member or "-"),
+            _took(rebalance),
+            Text("; ".join(_remarks(rebalance)), "dim"),
+        )
+    return table
+
+
+def _remarks(rebalance: Rebalance) -> list[str]:
+    said = ["second round"] if rebalance.follow_up else []
+    said += [_contribution(part) for part in _others(rebalance)]
+    if rebalance.alternatives:
+        said.append("or " + " or ".join(rebalance.alternatives))
+    return said
+
+
+def _others(rebalance: Rebalance) -> list[Contribution]:
+    named = (rebalance.cause, rebalance.member)
+    return [part for part in rebalance.contributions if (part.cause, part.member) != named]
+
+
+def _contribution(part: Contribution) -> str:
+    words = {
+        "began": "begun by {cause} of {member}",
+        "merged": "also {cause} of {member}",
+        "waited_for": "waited for {member}",
+    }
+    return words[part.role].format(cause=part.cause, member=part.member)
+
+
+def _generations(rebalance: Rebalance) -> str:
+    return f"{rebalance.old_generation} > {rebalance.generation if rebalance.generation >= 0 else '?'}"
+
+
+def _took(rebalance: Rebalance) -> str:
+    return f"{rebalance.duration_ms / 1000:.1f} s" if rebalance.duration_ms >= 0 else rebalance.outcome
+
+
+def _time(at_ms: int, zone: tzinfo) -> str:
+    moment = datetime.fromtimestamp(at_ms / 1000, zone)
+    return moment.strftime("%Y-%m-%d %H:%M:%S.") + f"{at_ms % 1000:03d}"
+
+
+def _show_evidence(number: int, rebalance: Rebalance, console: Console) -> None:
+    console.print(Text(f"\n#{number} {rebalance.cause} {rebalance.member}: {causes.MEANINGS[rebalance.cause]}", "bold"))
+    for place in rebalance.evidence:
+        console.print(Text(f"  {place.file}:{place.line}: ", "dim").append(place.text, "default"))
+
+
+def _show_advice(rebalances: list[Rebalance], console: Console) -> None:
+    first: dict[str, tuple[str, list[str]]] = {}
+    for number, rebalance in enumerate(rebalances, start=1):
+        if not rebalance.follow_up:
+            first.setdefault(rebalance.cause, (advice(rebalance), []))[1].append(f"#{number}")
+    if first:
+        console.print("\n[bold]What to change[/]")
+    for cause, (text, numbers) in first.items():
+        console.print(Text(f"  {cause} ({', '.join(numbers)}): ", "bold").append(text, "default"))
+
+
+def _show_logs(answer: Answer, console: Console) -> None:
+    console.print("\n[bold]Logs[/]")
+    for file, parsed in answer.logs.parsed.items():
+        console.print(Text(f"  {file}: {parsed.dialect}, {parsed.variant}, {_account(parsed)}"))
+        for place in parsed.samples:
+            console.print(Text(f"    not understood, line {place.line}: {place.text}", "yellow"))
+    for left in answer.logs.skipped:
+        console.print(Text(f"  {left.file}: {left.why}", "yellow"))
+
+
+def _account(parsed: ParsedLog) -> str:
+    parts = [f"{parsed.lines} lines", f"{parsed.understood} events"]
+    if parsed.not_understood:
+        parts.append(f"{parsed.not_understood} not understood")
+    return ", ".join(parts)
