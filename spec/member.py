@@ -22,10 +22,6 @@ MACHINES: Final = ("timeouts", "rebalance", "connection")
 PER_PARTITION: Final = "subscription"
 """The machine that exists once for each partition."""
 
-CAUSES_OF_A_NEED: Final = ("coordinator_needed", "commit_or_fetch_asked")
-"""Events that need a coordinator (the proposal's `requiredCoordinator`)."""
-
-
 def listeners(event: str, alphabets: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
     """The machines that hear `event`, in order; `alphabets` maps each machine to the events it knows."""
     return tuple(name for name in MACHINES if event in alphabets[name])

@@ -260,6 +260,7 @@ class Rebalance(StateMachine):
     ignored((PREPARING_REBALANCE, COMPLETING_REBALANCE, ASSIGNING_PARTITIONS), "rejoin_requested", because="already", when="follow_up")
     ignored(STABLE,            "rejoin_requested",            because="already",        when="preparing")
     ignored(STABLE,            "commit_rebalance_in_progress", because="already",       when="current and preparing and commit_step != 'out'")
+    ignored(UNJOINED,          "stopped",                     because="nothing_waits",  when="not subscribed and identity == 'none'")
     ignored(UNJOINED,          "leave_requested",             because="nothing_waits",  when="not subscribed and identity == 'none'")
     ignored(_CALLBACKS,        "leave_requested",             because="already",        when="leaving")
 
@@ -277,6 +278,9 @@ class Rebalance(StateMachine):
     error(UNJOINED, (*_HEARTBEAT_ANSWERS, "commit_rebalance_in_progress", "commit_unknown_member", "commit_illegal_generation", "commit_fenced"), rule="J9", when="current")
     error(PREPARING_REBALANCE, _HEARTBEAT_ANSWERS, rule="H3", when="current and not (identity == 'member' and (join_backoff or not polled))")
     error(_CALLBACKS, (*_HEARTBEAT_ANSWERS, "commit_rebalance_in_progress", "commit_unknown_member", "commit_illegal_generation", "commit_fenced"), rule="J9", when="current and identity != 'member'")
+    # the end of the background thread before the member has left
+    error(UNJOINED, "stopped", rule="L1", when="subscribed or identity != 'none'")
+    error((PREPARING_REBALANCE, *_JOINED), "stopped", rule="L1")
     # a poll interval that is not watched
     error(UNJOINED, "poll_limit_reached", rule="P1")
     error(PREPARING_REBALANCE, "poll_limit_reached", rule="P1", when="not (identity == 'member' and (join_backoff or not polled))")

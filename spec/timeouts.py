@@ -51,7 +51,7 @@ class Timeouts(StateMachine):
 
     #   in state    on event                      goes to     when                          do                                     rules
     row(STOPPED,    "started",                    DISABLED,                                                                        rules="D7")
-    row((DISABLED, *_ENABLED), "stopped",         STOPPED,                                                                         rules="H3 L4")
+    row(DISABLED,   "stopped",                    STOPPED,                                                                         rules="H3 L4")
     row(DISABLED,   "heartbeats_enabled",         IDLE,                                     do=["restart_timers"],                 rules="H1 P2")
     row(_ENABLED,   "heartbeats_disabled",        DISABLED,                                                                        rules="H3")
 
@@ -79,6 +79,7 @@ class Timeouts(StateMachine):
     ignored(_EVERY, _ANSWERS,                     because="late",          when="not current")
     # what a correct peer never does: answer a heartbeat that is not out
     error((*_OFF, IDLE), _ANSWERS,                rule="J9",               when="current")
-    # what a correct member never does: join twice without a JoinGroup between
+    # what a correct member never does: end without having left; join twice without a JoinGroup between
+    error(_ENABLED, "stopped",                    rule="H3")
     error(_ENABLED, "heartbeats_enabled",         rule="H3",               when="deployed")
     # fmt: on

@@ -49,7 +49,8 @@ VARIABLES: Final[Mapping[str, Variable]] = _by_name(
     Variable("static", NO_YES, False, "config", doc="group.instance.id is set: a static member never sends LeaveGroup"),
     # of the connection
     Variable("coordinator_known", NO_YES, False, "state", "connection", doc="the last lookup found it, and nothing since said otherwise"),
-    Variable("coordinator_wanted", NO_YES, False, "state", "connection", doc="something needs a coordinator"),
+    Variable("member_needs", NO_YES, False, "state", "connection", doc="the rebalance needs a coordinator"),
+    Variable("asked", NO_YES, False, "state", "connection", doc="a commit, or a question for committed offsets, needs a coordinator"),
     Variable("lookup_wait", ("none", "backoff", "poll"), "none", "state", "connection", doc="what the next lookup waits for: nothing, the retry backoff, or (after a fatal error) a poll"),
     # of the rebalance
     Variable("subscribed", NO_YES, False, "state", "rebalance", doc="there is a subscription"),
@@ -94,7 +95,7 @@ EVENTS: Final[Mapping[str, Event]] = _by_name(
     Event("partitions_revoked", "application", doc="PARTITIONS_REVOKED: the listener has returned"),
     Event("partitions_assigned", "application", doc="PARTITIONS_ASSIGNED: the listener has returned"),
     Event("commit_or_fetch_asked", "application", doc="COMMIT or FETCH_COMMITTED: an event with required_coordinator"),
-    Event("coordinator_needless", "application", doc="nothing needs a coordinator any more"),
+    Event("asks_settled", "application", doc="every commit and every question for committed offsets has been answered, or given up"),
     # one partition, as the application and the fetcher see it
     Event("fetch_requested", "application", doc="the server event FETCH reaches this partition"),
     Event("records_returned", "application", ("more",), doc="poll() returned records of it: the position moves now"),
@@ -152,6 +153,7 @@ EVENTS: Final[Mapping[str, Event]] = _by_name(
     Event("commit_deadline_expired", "timer", doc="the commit before a rebalance has had its time"),
     # between the machines of one member
     Event("coordinator_needed", "internal", doc="the rebalance needs a coordinator"),
+    Event("coordinator_needless", "internal", doc="the member has left"),
     Event("coordinator_found", "internal", doc="the connection is STABLE"),
     Event("coordinator_gone", "internal", doc="an answer or a timer says that the coordinator is not there"),
     Event("coordinator_lost", "internal", doc="it is forgotten; requests under way to it are void"),
@@ -290,15 +292,17 @@ IGNORED_REASONS: Final[Mapping[str, str]] = MappingProxyType(
 
 EFFECTS: Final[Mapping[str, Effect]] = _by_name(
     # the connection
-    Effect("want_coordinator", {"coordinator_wanted": "True"}),
-    Effect("release_coordinator", {"coordinator_wanted": "False"}),
+    Effect("note_need", {"member_needs": "True"}),
+    Effect("end_need", {"member_needs": "False"}),
+    Effect("note_ask", {"asked": "True"}),
+    Effect("end_asks", {"asked": "False"}),
     Effect("look_up", {"lookup_wait": "'none'"}, ("FindCoordinator",)),
     Effect("know_coordinator", {"coordinator_known": "True"}, ("coordinator_found",)),
     Effect("forget_coordinator", {"coordinator_known": "False"}, ("coordinator_lost",)),
     Effect("back_off_lookup", {"lookup_wait": "'backoff'"}),
     Effect("await_poll_to_look_up", {"lookup_wait": "'poll'"}),
     Effect("end_lookup_wait", {"lookup_wait": "'none'"}),
-    Effect("need_nothing", {"coordinator_wanted": "False", "lookup_wait": "'none'"}),
+    Effect("need_nothing", {"member_needs": "False", "asked": "False", "lookup_wait": "'none'"}),
     # what may hold a JoinGroup back
     Effect("subscribe", {"subscribed": "True", "polled": "False"}),
     Effect("note_poll", {"polled": "True"}),

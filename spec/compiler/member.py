@@ -111,11 +111,15 @@ class Member:
 
     @cached_property
     def offers(self) -> tuple[tuple[str, dict[str, Value]], ...]:
-        """Everything that the environment could ever do: each event from outside with each value of its inputs."""
+        """Everything that the environment could ever do: each event from outside with each value of its inputs.
+
+        For a machine that runs alone, the events of its neighbours come from outside too.
+        """
         return tuple(
             (event.name, dict(zip(event.inputs, values, strict=True)))
             for event in vocabulary.EVENTS.values()
-            if event.kind != "internal" and any(event.name in alphabet for alphabet in self._alphabets.values())
+            if (event.kind != "internal" or len(self.machines) == 1)
+            and any(event.name in alphabet for alphabet in self._alphabets.values())
             for values in product(*(vocabulary.VARIABLES[name].domain for name in event.inputs))
         )
 

@@ -1,0 +1,198 @@
+"""Where a walk through the specification can go, and the shortest way there.
+
+Random events do not get deep: what disturbs a member is as likely as what helps it, and a cooperative revocation is a dozen
+events away. So every generated example starts with a *route*: the shortest run to a goal, found by searching the composed member
+breadth-first. Goals are transitions, and pairs of transitions that fire one after the other in one machine.
+
+A pair is *feasible* when some run of the composed member fires its two rows consecutively in that machine; in between, other
+machines may move and events may be ignored. The same for a transition. What is feasible is what coverage counts against, and the
+lists are committed (`conformance/generated/feasible`), so that a change of the specification shows in them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import NamedTuple
+
+from groupspec.spec.compiler.member import IllegalEvent, Member, MemberState, Move
+from groupspec.spec.compiler.tables import tables
+from groupspec.spec.terms import Value
+
+
+class Offer(NamedTuple):
+    """One event from outside, with the values of its inputs in the order of its definition."""
+
+    event: str
+    inputs: tuple[tuple[str, Value], ...] = ()
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{name}={value}" for name, value in self.inputs if (name, value) != ("current", True))
+        return f"{self.event}({told})" if told else self.event
+
+
+Goal = tuple[str, ...]
+"""(machine, row) for a transition, (machine, row, row) for a pair."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """The shortest run that reaches a goal: the configuration it needs, and what happens."""
+
+    goal: Goal
+    auto_commit: bool
+    static: bool
+    offers: tuple[Offer, ...]
+
+    def __str__(self) -> str:
+        return f"{' then '.join(self.goal[1:])} of {self.goal[0]}: " + ", ".join(map(str, self.offers))
+
+
+class _Edge(NamedTuple):
+    offer: Offer
+    target: MemberState
+    moves: tuple[Move, ...]
+
+
+@dataclass
+class Exploration:
+    """Everything one configuration of the member can reach."""
+
+    member: Member
+    start: MemberState
+    edges: dict[MemberState, tuple[_Edge, ...]] = field(default_factory=dict)
+    parents: dict[MemberState, tuple[MemberState, Offer] | None] = field(default_factory=dict)
+
+    def run(self) -> Exploration:
+        """Search breadth-first until nothing new is found."""
+        offers = [
+            Offer(event, tuple(inputs.items())) for event, inputs in self.member.offers if inputs.get("current", True)
+        ]
+        self.parents[self.start] = None
+        queue = deque([self.start])
+        while queue:
+            state = queue.popleft()
+            edges = []
+            for offer in offers:
+                try:
+                    reaction = self.member.react(state, offer.event, dict(offer.inputs))
+                except IllegalEvent:
+                    continue
+                edges.append(
+                    _Edge(offer, reaction.state, tuple(m for m in reaction.moves if m.row.kind == "transition"))
+                )
+                if reaction.state not in self.parents:
+                    self.parents[reaction.state] = (state, offer)
+                    queue.append(reaction.state)
+            self.edges[state] = tuple(edges)
+        return self
+
+    def way_to(self, state: MemberState) -> tuple[Offer, ...]:
+        """The shortest run that ends in `state`."""
+        way: list[Offer] = []
+        step = self.parents[state]
+        while step is not None:
+            way.append(step[1])
+            step = self.parents[step[0]]
+        return tuple(reversed(way))
+
+    def transitions(self) -> dict[Goal, tuple[Offer, ...]]:
+        """Every transition that fires in some run, with the shortest run that fires it."""
+        found: dict[Goal, tuple[Offer, ...]] = {}
+        for state, edges in self.edges.items():  # in order of their distance
+            for edge in edges:
+                for move in edge.moves:
+                    found.setdefault((move.machine, move.row.id), (*self.way_to(state), edge.offer))
+        return found
+
+    def pairs(self, machine: str) -> dict[Goal, tuple[Offer, ...]]:
+        """Every pair of transitions of `machine` that fire consecutively in some run, with the shortest such run."""
+        found: dict[Goal, tuple[Offer, ...]] = {}
+        start = (self.start, "")
+        parents: dict[tuple[MemberState, str], tuple[tuple[MemberState, str], Offer] | None] = {start: None}
+        queue = deque([start])
+        while queue:
+            node = queue.popleft()
+            for edge in self.edges[node[0]]:
+                last = node[1]
+                for row in (move.row.id for move in edge.moves if move.machine == machine):
+                    if last and (machine, last, row) not in found:
+                        found[machine, last, row] = (*_way(parents, node), edge.offer)
+                    last = row
+                if (edge.target, last) not in parents:
+                    parents[edge.target, last] = (node, edge.offer)
+                    queue.append((edge.target, last))
+        return found
+
+
+def _way(
+    parents: Mapping[tuple[MemberState, str], tuple[tuple[MemberState, str], Offer] | None],
+    node: tuple[MemberState, str],
+) -> tuple[Offer, ...]:
+    way: list[Offer] = []
+    step = parents[node]
+    while step is not None:
+        way.append(step[1])
+        step = parents[step[0]]
+    return tuple(reversed(way))
+
+
+MEMBER = "member"
+"""The target of the three machines that a member is composed of; the fourth is `subscription`."""
+
+
+@cache
+def member_of(target: str, rebalance: str) -> Member:
+    """The deployed machines that a suite drives together: those of a member, or the one of a partition."""
+    return Member(rebalance, "deployed") if target == MEMBER else Member(rebalance, "deployed", (target,))
+
+
+@cache
+def explorations(target: str, rebalance: str) -> tuple[Exploration, ...]:
+    """One exploration for each combination of configuration values."""
+    member = member_of(target, rebalance)
+    return tuple(Exploration(member, start).run() for start in member.configurations())
+
+
+@cache
+def transition_routes(target: str, rebalance: str) -> Mapping[Goal, Route]:
+    """Every feasible transition, and the shortest route to it over all configurations."""
+    return _shortest(target, rebalance, lambda exploration: exploration.transitions())
+
+
+@cache
+def pair_routes(target: str, rebalance: str) -> Mapping[Goal, Route]:
+    """Every feasible pair of transitions, and the shortest route to it over all configurations."""
+
+    def pairs(exploration: Exploration) -> dict[Goal, tuple[Offer, ...]]:
+        found: dict[Goal, tuple[Offer, ...]] = {}
+        for machine in exploration.member.machines:
+            found |= exploration.pairs(machine)
+        return found
+
+    return _shortest(target, rebalance, pairs)
+
+
+def _shortest(
+    target: str, rebalance: str, goals_of: Callable[[Exploration], Mapping[Goal, tuple[Offer, ...]]]
+) -> Mapping[Goal, Route]:
+    routes: dict[Goal, Route] = {}
+    for exploration in explorations(target, rebalance):
+        member, start = exploration.member, exploration.start
+        config = bool(member.value_of(start, "auto_commit")), bool(member.value_of(start, "static"))
+        for goal, offers in goals_of(exploration).items():
+            known = routes.get(goal)
+            if known is None or len(offers) < len(known.offers):
+                routes[goal] = Route(goal, *config, offers)
+    return routes
+
+
+def infeasible_transitions(target: str, rebalance: str) -> Iterator[tuple[str, str]]:
+    """(machine, row) of transitions that stand in the tables but fire in no run of the composed member."""
+    feasible = transition_routes(target, rebalance)
+    for machine in member_of(target, rebalance).machines:
+        for row in tables()[machine, rebalance, "deployed"].rows:
+            if row.kind == "transition" and (machine, row.id) not in feasible:
+                yield machine, row.id
