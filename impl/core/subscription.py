@@ -276,6 +276,11 @@ class SubscriptionState:
             self._shared.callback = PendingCallback(CallbackKind.LOST, everything)
             return True
 
+    def callback_started(self) -> bool:
+        """Whether the callback that is due has started."""
+        with self._lock:
+            return self._shared.callback is not None and self._shared.callback.started
+
     def finish_callback(self) -> PendingCallback | None:
         """The callback has returned: forget it, and say which one it was."""
         with self._lock:
@@ -302,16 +307,19 @@ class SubscriptionState:
                 p.committed = offset
             return True
 
-    def drop_position(self, partition: TopicPartition, epoch: int, offset: int) -> bool:
-        """This position does not exist on the broker: it must be found anew. False if it is another one by now."""
+    def drop_position(self, partition: TopicPartition, epoch: int, offset: int) -> int | None:
+        """This position does not exist on the broker: it must be found anew, in the epoch that is returned.
+
+        None if it is another position by now.
+        """
         with self._lock:
             p = self._shared.partitions.get(partition)
             if p is None or p.epoch != epoch or p.position != offset:
-                return False
+                return None
             p.epoch = self._new_epoch()
             p.position = p.safe_position = None
             p.fetch_in_flight = False
-            return True
+            return p.epoch
 
     def is_current(self, partition: TopicPartition, epoch: int) -> bool:
         """Whether the partition is still assigned and in this epoch."""

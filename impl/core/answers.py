@@ -1,0 +1,73 @@
+"""From an answer to what it says: which errors, and what each is about.
+
+Most answers say one thing. In a commit or a committed-offsets answer the first failing partition decides; fetches, listed
+offsets and metadata say something about each partition or topic by itself, and each group with the same error is taken
+by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from groupspec.impl.core.messages import (
+    ErrorCode,
+    FetchResponse,
+    ListOffsetsResponse,
+    MetadataResponse,
+    OffsetCommitResponse,
+    OffsetFetchResponse,
+    Response,
+    TopicPartition,
+)
+from groupspec.impl.core.requests import Sent
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One thing that an answer says, about these partitions or topics (empty: about the request as a whole)."""
+
+    sent: Sent
+    response: Response
+    error: ErrorCode
+    partitions: tuple[TopicPartition, ...] = ()
+    topics: tuple[str, ...] = ()
+
+
+def answers_in(sent: Sent, response: Response) -> list[Answer]:
+    """Everything that this answer says."""
+    if isinstance(response, FetchResponse | ListOffsetsResponse | MetadataResponse):
+        if response.error is not ErrorCode.NONE:
+            return [Answer(sent, response, response.error)]
+        return _answers_by_part(sent, response)
+    if isinstance(response, OffsetCommitResponse | OffsetFetchResponse) and response.error is ErrorCode.NONE:
+        return [_answer_of_first_failure(sent, response)]
+    return [Answer(sent, response, response.error)]
+
+
+def _answer_of_first_failure(sent: Sent, response: OffsetCommitResponse | OffsetFetchResponse) -> Answer:
+    errors: Mapping[TopicPartition, ErrorCode]
+    if isinstance(response, OffsetCommitResponse):
+        errors = response.errors
+    else:
+        errors = {partition: fetched.error for partition, fetched in response.offsets.items()}
+    for partition in sorted(errors):
+        code = errors[partition]
+        if code is not ErrorCode.NONE:
+            return Answer(sent, response, code, tuple(p for p in sorted(errors) if errors[p] is code))
+    return Answer(sent, response, ErrorCode.NONE, tuple(sorted(errors)))
+
+
+def _answers_by_part(sent: Sent, response: FetchResponse | ListOffsetsResponse | MetadataResponse) -> list[Answer]:
+    if isinstance(response, MetadataResponse):
+        topics: dict[ErrorCode, list[str]] = {}
+        for topic in response.topics:
+            topics.setdefault(topic.error, []).append(topic.topic)
+        topics.setdefault(ErrorCode.NONE, [])  # what is right is taken over last, and always
+        in_order = sorted(topics.items(), key=lambda item: (item[0] is ErrorCode.NONE, item[0]))
+        return [Answer(sent, response, code, topics=tuple(sorted(names))) for code, names in in_order]
+    parts = response.partitions if isinstance(response, FetchResponse) else response.offsets
+    partitions: dict[ErrorCode, list[TopicPartition]] = {}
+    for partition, part in parts.items():
+        partitions.setdefault(part.error, []).append(partition)
+    return [Answer(sent, response, code, tuple(sorted(group))) for code, group in sorted(partitions.items())]

@@ -1,0 +1,358 @@
+"""Offset commits: asked for, automatic, before a rebalance, and at the close.
+
+One queue, one commit in flight: commits reach the coordinator in the order of the calls and are answered in that order,
+so none of them can rewind another, and callbacks of earlier ones run first (rule M6). Identity and state are read
+together at the moment of sending (rule M1): in a rebalance a commit fails without a request, out of the group as well.
+
+Automatic commits cover what the application has shown to have processed by polling again, never more (rule M4). The one
+before a rebalance therefore waits for that poll if records are still with the application; the callback waits for the
+same poll anyway.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from groupspec.impl.core.context import NOBODY, Identity
+from groupspec.impl.core.errors import (
+    CommitFailedError,
+    ConsumerClosedError,
+    KafkaError,
+    KafkaTimeoutError,
+    RebalanceInProgressError,
+    RetriableCommitFailedError,
+    error_for,
+)
+from groupspec.impl.core.events import COORDINATOR, Commit, CompleteFuture
+from groupspec.impl.core.membership import IN_A_ROUND, RebalanceState
+from groupspec.impl.core.messages import (
+    ErrorCode,
+    OffsetAndMetadata,
+    OffsetCommitRequest,
+    TopicPartition,
+)
+from groupspec.impl.core.requests import Sent
+
+if TYPE_CHECKING:
+    from groupspec.impl.core.core import Core
+
+
+class Purpose(Enum):
+    """Who wants the commit."""
+
+    SYNC = "sync"  # the application, and it waits: tried until its deadline
+    ASYNC = "async"  # the application: tried once
+    TIMED = "timed"  # the auto-commit interval: tried again after the backoff
+    REBALANCE = "rebalance"  # a rebalance that has begun: tried until its time limit
+    CLOSE = "close"  # the last one: tried until the close has to end
+
+
+PERSISTENT = (Purpose.SYNC, Purpose.REBALANCE, Purpose.CLOSE)
+
+
+@dataclass(slots=True, eq=False)
+class Operation:
+    """One commit on its way. Automatic ones take their offsets when they are sent."""
+
+    purpose: Purpose
+    offsets: Mapping[TopicPartition, OffsetAndMetadata]
+    future_id: int | None = None
+    deadline_ms: int | None = None
+    sent: Sent | None = None
+
+
+class Commits:
+    """The queue."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._context = core.context
+        self._subscription = core.subscription
+        self._queue: deque[Operation] = deque()
+
+    # What is so ------------------------------------------------------------------------------------------------------
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is left to commit."""
+        return not self._queue
+
+    def holds_rebalance(self) -> bool:
+        """Whether the commit before the rebalance is still under way."""
+        return any(operation.purpose is Purpose.REBALANCE for operation in self._queue)
+
+    def needs_coordinator(self) -> bool:
+        """Whether a commit waits for somebody to send it to (rule D1: automatic ones too)."""
+        return any(operation.sent is None and not self._awaits_poll(operation) for operation in self._queue)
+
+    # Who wants one -----------------------------------------------------------------------------------------------------
+
+    def commit(self, event: Commit) -> None:
+        """The application wants one: with a deadline it waits for the outcome, without one it is tried once."""
+        self._core.connection.asked()
+        purpose = Purpose.ASYNC if event.deadline_ms is None else Purpose.SYNC
+        self._append(Operation(purpose, dict(event.offsets), event.future_id, event.deadline_ms))
+
+    def commit_before_rebalance(self) -> None:
+        """Commit what was processed, then let the rebalance go on; at once if there is nothing to commit (rule M3)."""
+        if self._context.config.auto_commit and (
+            self._subscription.to_commit() or self._subscription.has_unprocessed()
+        ):
+            limit_ms = self._context.now_ms + self._context.config.max_poll_interval_ms
+            self._append(Operation(Purpose.REBALANCE, {}, deadline_ms=limit_ms))
+        else:
+            self._core.membership.commit_settled()
+
+    def commit_before_close(self, deadline_ms: int) -> None:
+        """The application has processed everything that it was given: commit all of it (rule L5)."""
+        member = self._context.identity.is_member and self._core.membership.state not in IN_A_ROUND
+        if self._context.config.auto_commit and (member or self._subscription.is_manual()):
+            self._append(Operation(Purpose.CLOSE, {}, deadline_ms=deadline_ms))
+
+    def interval_over(self) -> None:
+        """Time for an automatic commit: at most one at a time (M5), and none between JoinGroup and SyncGroup (M7)."""
+        self._context.timers.disarm("auto_commit")
+        if not self._context.config.auto_commit or self._core.leaving.active:
+            return
+        self._restart_interval()
+        if self._may_commit_automatically() and not self._has_automatic() and self._subscription.to_commit():
+            self._append(Operation(Purpose.TIMED, {}))
+
+    def assignment_changed(self) -> None:
+        """A new assignment: the interval starts anew."""
+        if self._context.config.auto_commit:
+            self._restart_interval()
+
+    def _restart_interval(self) -> None:
+        self._context.arm("auto_commit", self._context.config.auto_commit_interval_ms)
+
+    def _may_commit_automatically(self) -> bool:
+        return self._subscription.is_manual() or self._core.membership.state is RebalanceState.STABLE
+
+    def _has_automatic(self) -> bool:
+        return any(operation.purpose not in (Purpose.SYNC, Purpose.ASYNC) for operation in self._queue)
+
+    def _append(self, operation: Operation) -> None:
+        self._queue.append(operation)
+        self._watch_deadlines()
+
+    # Sending ---------------------------------------------------------------------------------------------------------
+
+    def progress(self) -> None:
+        """Send the first of the queue, if nothing is out and nothing has to be waited for."""
+        while self._queue and self._queue[0].sent is None:
+            operation = self._queue[0]
+            if self._awaits_poll(operation):
+                return
+            offsets = self._offsets_of(operation)
+            refusal = self._refusal(offsets)
+            if refusal is not None or not offsets:
+                self._finish(operation, refusal)
+            elif self._context.timers.is_armed("commit_backoff") or not self._core.connection.is_known:
+                return
+            else:
+                self._send(operation, offsets)
+
+    def _awaits_poll(self, operation: Operation) -> bool:
+        """Records are with the application: only its next poll says that they are processed (rule M4)."""
+        return operation.purpose is Purpose.REBALANCE and self._subscription.has_unprocessed()
+
+    def _offsets_of(self, operation: Operation) -> Mapping[TopicPartition, OffsetAndMetadata]:
+        if operation.purpose in (Purpose.SYNC, Purpose.ASYNC):
+            return operation.offsets
+        return self._subscription.to_commit()
+
+    def _refusal(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> KafkaError | None:
+        """Why this commit must not be sent now; None if it may."""
+        if self._context.config.group_id is None:
+            return error_for(ErrorCode.INVALID_GROUP_ID, "Commit without a group")
+        if self._subscription.is_manual() or not offsets:
+            return None
+        membership = self._core.membership
+        if membership.state in IN_A_ROUND:
+            return RebalanceInProgressError(
+                "Commit during a rebalance: poll() until it is over, then commit what is still assigned",
+                ErrorCode.REBALANCE_IN_PROGRESS,
+            )
+        if not self._context.identity.is_member:
+            return CommitFailedError(
+                "Commit without membership: the group may have given the partitions to others. poll() to join it again; "
+                "if processing takes longer than max_poll_interval_ms between polls, raise that or lower max_poll_records",
+                ErrorCode.UNKNOWN_MEMBER_ID,
+            )
+        foreign = sorted(set(offsets) - set(membership.owned()))
+        if foreign:
+            return CommitFailedError(
+                f"Commit for {', '.join(map(str, foreign))}: not assigned to this member any more",
+                ErrorCode.ILLEGAL_GENERATION,
+            )
+        return None
+
+    def _identity(self) -> Identity:
+        """As whom to commit: with manual assignment as nobody at all (rules M1, X1)."""
+        return NOBODY if self._subscription.is_manual() else self._context.identity
+
+    def _send(self, operation: Operation, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        config, identity = self._context.config, self._identity()
+        instance_id = config.group_instance_id if identity.is_member else None
+        operation.offsets = offsets
+        operation.sent = self._core.requests.send(
+            OffsetCommitRequest(config.group_id or "", identity.generation, identity.member_id, instance_id, offsets),
+            COORDINATOR,
+            config.request_timeout_ms,
+        )
+        self._context.note(
+            "commit_sent", partitions=sorted(offsets), identity=identity, purpose=operation.purpose.value
+        )
+
+    # Answers ---------------------------------------------------------------------------------------------------------
+
+    def accepted(self, sent: Sent) -> None:
+        """The coordinator has it."""
+        operation = self._operation(sent)
+        if operation is not None:
+            self._subscription.set_committed(operation.offsets)
+            self._finish(operation)
+
+    def retriable(self, sent: Sent, code: ErrorCode) -> None:
+        """A passing failure: those who wait try again, the others are told (rule D3)."""
+        operation = self._operation(sent)
+        if operation is not None:
+            self._try_again_or_fail(operation, code)
+
+    def coordinator_gone(self, sent: Sent, code: ErrorCode) -> None:
+        """The same, after finding the coordinator anew."""
+        self.retriable(sent, code)
+        self._core.connection.forget(f"OffsetCommit: {code.name}")
+
+    def rebalance_in_progress(self, sent: Sent, code: ErrorCode) -> None:
+        """The commit fails, the member rejoins, and keeps its identity and what it has (rule M2)."""
+        self._fail(sent, error_for(code, "Commit refused: the group rebalances"))
+        self._core.membership.rebalance_announced("a commit was refused because the group rebalances")
+
+    def generation_gone(self, sent: Sent, code: ErrorCode) -> None:
+        """The group went on without this member (rules M2, J4)."""
+        self._lose_identity(keep_member_id=True)
+        self._fail(sent, _commit_failed(code))
+
+    def member_unknown(self, sent: Sent, code: ErrorCode) -> None:
+        """The coordinator has removed this member."""
+        self._lose_identity(keep_member_id=False)
+        self._fail(sent, _commit_failed(code))
+
+    def fenced(self, sent: Sent, code: ErrorCode) -> None:
+        """Another process has this instance id: told whoever waits, or else the next poll (rule X2)."""
+        error = error_for(code, f"Commit of instance {self._context.config.group_instance_id!r}")
+        operation = self._operation(sent)
+        if operation is None or operation.purpose is not Purpose.SYNC:
+            self._context.report(error)
+        if self._is_judged_by_membership():
+            self._core.membership.fenced()
+        self._fail(sent, error)
+
+    def refused(self, sent: Sent, code: ErrorCode, partitions: tuple[TopicPartition, ...]) -> None:
+        """For good."""
+        self._fail(sent, error_for(code, f"Commit for {', '.join(map(str, partitions)) or 'the group'} refused"))
+
+    def late(self, sent: Sent, code: ErrorCode) -> None:
+        """An error about an identity of the past: the caller is told, and nothing else happens (rule J9)."""
+        if self._core.membership.state in IN_A_ROUND:
+            self._fail(sent, error_for(ErrorCode.REBALANCE_IN_PROGRESS, f"Commit refused ({code.name}); rejoining"))
+        else:
+            self._fail(sent, _commit_failed(code))
+
+    def _is_judged_by_membership(self) -> bool:
+        """While a JoinGroup or SyncGroup is out its own answer decides about the identity."""
+        return not self._subscription.is_manual() and self._core.membership.state not in IN_A_ROUND
+
+    def _lose_identity(self, keep_member_id: bool) -> None:
+        if self._is_judged_by_membership():
+            self._core.membership.lose_identity(keep_member_id)
+
+    # Ends ------------------------------------------------------------------------------------------------------------
+
+    def backoff_over(self) -> None:
+        """The next try may be made."""
+        self._context.timers.disarm("commit_backoff")
+
+    def deadline_over(self) -> None:
+        """The earliest time limit has passed: whoever waited until then has waited enough (rule M3)."""
+        deadlines = [o.deadline_ms for o in self._queue if o.deadline_ms is not None]
+        limit_ms = max(self._context.now_ms, min(deadlines, default=self._context.now_ms))
+        for operation in list(self._queue):
+            if operation.deadline_ms is not None and operation.deadline_ms <= limit_ms:
+                self._finish(operation, KafkaTimeoutError("The commit was not answered in time"))
+        self._watch_deadlines()
+
+    def lookup_failed(self, code: ErrorCode) -> None:
+        """No coordinator yet: a commit that is tried once fails."""
+        for operation in [o for o in self._queue if o.purpose is Purpose.ASYNC and o.sent is None]:
+            self._try_again_or_fail(operation, code)
+
+    def lookup_refused(self, error: KafkaError) -> None:
+        """No coordinator at all."""
+        for operation in [o for o in self._queue if o.sent is None]:
+            self._finish(operation, error)
+
+    def membership_lost(self) -> None:
+        """No commit for what is lost (rule C2): automatic ones end, those of the application are judged when sent."""
+        for operation in list(self._queue):
+            if operation.purpose not in (Purpose.SYNC, Purpose.ASYNC):
+                self._finish(operation, CommitFailedError("The membership is lost"))
+
+    def give_up_all(self, error: KafkaError) -> None:
+        """No more time: every caller gets an answer (rule L2)."""
+        for operation in list(self._queue):
+            self._finish(operation, error)
+
+    def stop(self) -> None:
+        """The end."""
+        self.give_up_all(ConsumerClosedError("The consumer was closed before the commit was answered"))
+        self._context.timers.disarm("auto_commit", "commit_backoff", "commit_deadline")
+
+    def _operation(self, sent: Sent) -> Operation | None:
+        return next((operation for operation in self._queue if operation.sent is sent), None)
+
+    def _try_again_or_fail(self, operation: Operation, code: ErrorCode) -> None:
+        operation.sent = None
+        if operation.purpose in PERSISTENT:
+            self._context.arm("commit_backoff", self._context.config.retry_backoff_ms)
+            return
+        if operation.purpose is Purpose.TIMED:
+            self._context.arm("auto_commit", self._context.config.retry_backoff_ms)
+        self._finish(operation, RetriableCommitFailedError(f"Commit not done ({code.name}): commit again later", code))
+
+    def _fail(self, sent: Sent, error: KafkaError) -> None:
+        operation = self._operation(sent)
+        if operation is not None:
+            self._finish(operation, error)
+
+    def _finish(self, operation: Operation, error: KafkaError | None = None) -> None:
+        """Every operation ends here, exactly once, and whoever waits for it goes on (rules T3, M5)."""
+        self._queue.remove(operation)
+        self._core.requests.give_up(operation.sent)
+        self._watch_deadlines()
+        if operation.future_id is not None:
+            result = None if error else operation.offsets
+            self._context.emit(CompleteFuture(operation.future_id, result, error))
+        if operation.purpose is Purpose.REBALANCE:
+            self._core.membership.commit_settled()
+
+    def _watch_deadlines(self) -> None:
+        deadlines = [o.deadline_ms for o in self._queue if o.deadline_ms is not None]
+        if deadlines:
+            self._context.timers.arm("commit_deadline", min(deadlines))
+        else:
+            self._context.timers.disarm("commit_deadline")
+
+
+def _commit_failed(code: ErrorCode) -> CommitFailedError:
+    return CommitFailedError(
+        f"Commit refused ({code.name}): the group has rebalanced without this member, and the partitions may belong to "
+        "others. poll() joins again; raise max_poll_interval_ms or lower max_poll_records if processing takes long",
+        code,
+    )

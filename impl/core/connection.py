@@ -1,0 +1,139 @@
+"""The connection to the coordinator: found when it is needed, forgotten when it is doubtful.
+
+The proposal's four states: DOWN before the start and after the end; INITIALIZED while nothing needs a coordinator, and
+between two lookups; COORDINATOR_DISCOVERY while a FindCoordinator is out; STABLE when the coordinator is known. Discovery
+is on demand (rule D7): the first thing that needs a coordinator starts it, a failed lookup is repeated after the retry
+backoff for as long as something needs it.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from groupspec.impl.core.errors import error_for
+from groupspec.impl.core.events import ANY_NODE, ConnectCoordinator, DisconnectCoordinator
+from groupspec.impl.core.messages import (
+    ErrorCode,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+    NoAnswer,
+)
+from groupspec.impl.core.requests import Sent
+
+if TYPE_CHECKING:
+    from groupspec.impl.core.core import Core
+
+
+class ConnectionState(Enum):
+    """See the proposal, section "Background thread and its lifecycle"."""
+
+    DOWN = "DOWN"
+    INITIALIZED = "INITIALIZED"
+    COORDINATOR_DISCOVERY = "COORDINATOR_DISCOVERY"
+    STABLE = "STABLE"
+
+
+class Connection:
+    """Who coordinates the group, as far as this member knows."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._context = core.context
+        self.state = ConnectionState.DOWN
+        self._lookup: Sent | None = None
+        self._refused = False  # the last lookup failed for good: wait until the application asks again
+
+    @property
+    def is_known(self) -> bool:
+        """Whether group requests may be sent (rule D4)."""
+        return self.state is ConnectionState.STABLE
+
+    def start(self) -> None:
+        """The background thread runs."""
+        if self.state is ConnectionState.DOWN:
+            self.state = ConnectionState.INITIALIZED
+
+    def stop(self) -> None:
+        """The end: nothing is looked up any more."""
+        self._core.requests.give_up(self._lookup)
+        self._lookup = None
+        self._context.timers.disarm("lookup_backoff")
+        self.state = ConnectionState.DOWN
+
+    def asked(self) -> None:
+        """The application asks for something: a lookup that was refused may be tried again."""
+        self._refused = False
+
+    def progress(self) -> None:
+        """Start a lookup if one is needed: one at a time, spaced by the backoff (rules D2, D3)."""
+        if self.state is ConnectionState.INITIALIZED and self._may_look_up() and self._core.needs_coordinator():
+            self._look_up()
+
+    def _may_look_up(self) -> bool:
+        return (
+            self._lookup is None
+            and not self._refused
+            and self._context.config.group_id is not None
+            and not self._context.timers.is_armed("lookup_backoff")
+        )
+
+    def _look_up(self) -> None:
+        config = self._context.config
+        self.state = ConnectionState.COORDINATOR_DISCOVERY
+        self._lookup = self._core.requests.send(
+            FindCoordinatorRequest(config.group_id or ""), ANY_NODE, config.request_timeout_ms
+        )
+        self._context.note("lookup_sent")
+
+    # Answers ---------------------------------------------------------------------------------------------------------
+
+    def found(self, response: FindCoordinatorResponse) -> None:
+        """The coordinator is known; whatever waited for it goes on."""
+        self._lookup_ended(ConnectionState.STABLE)
+        self._context.emit(ConnectCoordinator(response.node_id, response.host, response.port))
+        self._core.heartbeats.coordinator_found()
+
+    def lookup_failed(self, code: ErrorCode) -> None:
+        """A passing failure: again after the backoff, as long as something needs a coordinator."""
+        self._lookup_ended(ConnectionState.INITIALIZED)
+        self._context.arm("lookup_backoff", self._context.config.retry_backoff_ms)
+        self._core.commits.lookup_failed(code)
+
+    def lookup_refused(self, code: ErrorCode) -> None:
+        """A failure for good: the application is told, and decides whether to try again."""
+        self._lookup_ended(ConnectionState.INITIALIZED)
+        self._refused = True
+        error = error_for(code, f"Finding the coordinator of group {self._context.config.group_id!r} was refused")
+        self._context.report(error)
+        self._core.commits.lookup_refused(error)
+        self._core.offsets.lookup_refused(error)
+
+    def backoff_over(self) -> None:
+        """The next lookup may start."""
+        self._context.timers.disarm("lookup_backoff")
+
+    def _lookup_ended(self, state: ConnectionState) -> None:
+        """However it ended, the marker goes first, so that a later need can look up again (rule D2)."""
+        self._lookup = None
+        self.state = state
+
+    # Forgetting ------------------------------------------------------------------------------------------------------
+
+    def forget(self, cause: str) -> None:
+        """The coordinator is not, or may not be, this node any more."""
+        if self.state is not ConnectionState.STABLE:
+            return
+        self._become_unknown(cause)
+        self._fail_requests()
+
+    def _become_unknown(self, cause: str) -> None:
+        """Unknown first, so that those whose requests fail now see it and don't forget it again (rule D5)."""
+        self.state = ConnectionState.INITIALIZED
+        self._context.emit(DisconnectCoordinator(cause))
+        self._context.note("coordinator_lost", cause=cause)
+
+    def _fail_requests(self) -> None:
+        for sent in self._core.requests.to_coordinator():
+            if self._core.requests.is_pending(sent):
+                self._core.answer(sent, NoAnswer(ErrorCode.DISCONNECTED))

@@ -1,0 +1,102 @@
+"""What the parts of the core share: the time of the event at hand, its outputs, and the member's identity.
+
+The identity lives here, in one place, because everything that is sent or answered is judged against all of it at once
+(rules M1 and J9): nobody may read the generation now and the member id later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from groupspec.impl.core.config import Config
+from groupspec.impl.core.events import Error, Output
+from groupspec.impl.core.messages import ErrorCode, TopicPartition
+from groupspec.impl.core.subscription import SubscriptionState
+from groupspec.impl.core.timers import Timers
+from groupspec.impl.trace import TraceEvent, TraceSink
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who this member is in which generation; the default is nobody."""
+
+    member_id: str = ""
+    generation: int = -1
+    protocol_name: str = ""
+
+    @property
+    def is_member(self) -> bool:
+        """Whether a coordinator would accept requests with it."""
+        return self.generation >= 0 and self.member_id != ""
+
+
+NOBODY = Identity()
+
+
+class Context:
+    """One per core."""
+
+    def __init__(self, config: Config, subscription: SubscriptionState, trace: TraceSink | None) -> None:
+        self.config = config
+        self.subscription = subscription
+        self.timers = Timers()
+        self.identity = NOBODY
+        self.now_ms = 0
+        self._outputs: list[Output] = []
+        self._trace = trace
+        self._trace_seq = 0
+
+    def begin(self, now_ms: int) -> None:
+        """A new event; time never runs backwards."""
+        self.now_ms = max(self.now_ms, now_ms)
+
+    def emit(self, output: Output) -> None:
+        """One more thing for the driver to do."""
+        self._outputs.append(output)
+
+    def report(self, error: Exception) -> None:
+        """An error for the application's next poll."""
+        self.emit(Error(error))
+
+    def output_count(self) -> int:
+        """How many outputs there are so far."""
+        return len(self._outputs)
+
+    def take_outputs(self) -> list[Output]:
+        """All outputs of this event."""
+        outputs, self._outputs = self._outputs, []
+        return outputs
+
+    def arm(self, timer: str, delay_ms: int) -> None:
+        """Start a timer from now on."""
+        self.timers.arm(timer, self.now_ms + delay_ms)
+
+    def note(
+        self,
+        event: str,
+        *,
+        error: ErrorCode | None = None,
+        partitions: Iterable[TopicPartition] = (),
+        identity: Identity | None = None,
+        **detail: str | int | bool | list[str],
+    ) -> None:
+        """Tell the trace what has just happened; `identity`: if it is another one than the present."""
+        if self._trace is None:
+            return
+        who = identity or self.identity
+        self._trace(
+            TraceEvent(
+                group=self.config.group_id or "",
+                member=self.config.client_id,
+                seq=self._trace_seq,
+                at_us=self.now_ms * 1000,
+                event=event,
+                error=None if error is None else error.name,
+                generation=who.generation,
+                member_id=who.member_id,
+                partitions=tuple(map(str, partitions)),
+                detail=detail,
+            )
+        )
+        self._trace_seq += 1

@@ -1,0 +1,151 @@
+"""Fetching: record batches from the leaders of the partitions, handed over to the polling thread undecoded.
+
+A Fetch event is a demand: it stands until records have been handed over. A partition is fetched only with a valid
+position, not paused, with nothing of it buffered and no fetch of it under way (rule O5); one fetch at a time goes to each
+leader. What comes back for an earlier assignment or position is dropped (rule O3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from groupspec.impl.core.errors import OffsetOutOfRangeError, error_for
+from groupspec.impl.core.messages import ErrorCode, FetchRequest, FetchResponse, TopicPartition
+from groupspec.impl.core.requests import Sent
+from groupspec.impl.core.subscription import Buffered
+
+if TYPE_CHECKING:
+    from groupspec.impl.core.core import Core
+
+Partitions = tuple[TopicPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    leader: int
+    epochs_and_offsets: dict[TopicPartition, tuple[int, int]]
+
+
+class Fetching:
+    """The demand for records, and the fetches that serve it."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._context = core.context
+        self._subscription = core.subscription
+        self._demand = False
+        self._under_way: dict[int, _Asked] = {}  # by request id
+
+    def demand(self) -> None:
+        """The application wants records."""
+        self._demand = True
+
+    def progress(self) -> None:
+        """Send what serves the demand."""
+        if not self._demand or self._core.leaving.active or self._context.timers.is_armed("fetch_backoff"):
+            return
+        busy = {asked.leader for asked in self._under_way.values()}
+        by_leader: dict[int, dict[TopicPartition, tuple[int, int]]] = {}
+        for partition, epoch_and_offset in self._subscription.fetchable().items():
+            leader = self._core.metadata.leader(partition)
+            if leader is not None and leader not in busy:
+                by_leader.setdefault(leader, {})[partition] = epoch_and_offset
+        for leader, wanted in by_leader.items():
+            self._send(leader, wanted)
+
+    def _send(self, leader: int, wanted: dict[TopicPartition, tuple[int, int]]) -> None:
+        config = self._context.config
+        self._subscription.fetch_sent(wanted)
+        sent = self._core.requests.send(
+            FetchRequest(
+                {partition: offset for partition, (_, offset) in wanted.items()},
+                config.fetch_max_wait_ms,
+                config.fetch_min_bytes,
+                config.fetch_max_bytes,
+                config.max_partition_fetch_bytes,
+            ),
+            leader,
+            config.request_timeout_ms,
+        )
+        self._under_way[sent.request_id] = _Asked(leader, wanted)
+
+    # Answers, a group of partitions with the same error at a time ------------------------------------------------------
+
+    def received(self, sent: Sent, response: FetchResponse, partitions: Partitions) -> None:
+        """Records, or none yet."""
+        for partition, (epoch, offset) in self._still_wanted(sent, partitions).items():
+            fetched = response.partitions[partition]
+            if not fetched.record_bytes:
+                continue
+            records = Buffered(partition, epoch, offset, fetched.record_bytes, fetched.high_watermark)
+            if self._subscription.buffer(records):
+                self._demand = False
+
+    def out_of_range(self, sent: Sent, partitions: Partitions) -> None:
+        """These positions do not exist (any more): the reset policy applies, or the application is told."""
+        for partition, (epoch, offset) in self._still_wanted(sent, partitions).items():
+            if self._context.config.auto_offset_reset == "none":
+                self._back_off()
+                self._context.report(
+                    OffsetOutOfRangeError(
+                        f"{partition} has no offset {offset}, and auto_offset_reset is 'none': seek() to one that exists"
+                    )
+                )
+                self._demand = False
+            else:
+                new_epoch = self._subscription.drop_position(partition, epoch, offset)
+                if new_epoch is not None:
+                    self._core.offsets.reset(partition, new_epoch)
+
+    def leader_moved(self, sent: Sent, partitions: Partitions) -> None:
+        """Not this node, or not now: look again who leads."""
+        self._still_wanted(sent, partitions)
+        self._core.metadata.refresh()
+        self._back_off()
+
+    def retriable(self, sent: Sent, partitions: Partitions) -> None:
+        """A passing failure of the broker's."""
+        self._still_wanted(sent, partitions)
+        self._back_off()
+
+    def refused(self, sent: Sent, code: ErrorCode, partitions: Partitions) -> None:
+        """The application is told; its next demand tries again."""
+        self._still_wanted(sent, partitions)
+        self._context.report(error_for(code, f"Fetch of {', '.join(map(str, partitions))} refused"))
+        self._demand = False
+        self._back_off()
+
+    def unanswered(self, sent: Sent) -> None:
+        """No answer at all."""
+        self.leader_moved(sent, tuple(self._asked(sent)))
+
+    def ended(self, sent: Sent) -> None:
+        """All of this fetch has been dealt with, also partitions that the answer left out."""
+        self._still_wanted(sent, tuple(self._asked(sent)))
+        self._under_way.pop(sent.request_id, None)
+
+    def backoff_over(self) -> None:
+        """The next try may be made."""
+        self._context.timers.disarm("fetch_backoff")
+
+    def stop(self) -> None:
+        """The end."""
+        self._demand = False
+        self._context.timers.disarm("fetch_backoff")
+
+    def _asked(self, sent: Sent) -> dict[TopicPartition, tuple[int, int]]:
+        asked = self._under_way.get(sent.request_id)
+        return asked.epochs_and_offsets if asked else {}
+
+    def _still_wanted(self, sent: Sent, partitions: Partitions) -> dict[TopicPartition, tuple[int, int]]:
+        """The fetch of these has ended; those of the present assignment and position, with epoch and offset."""
+        asked = self._asked(sent)
+        return {
+            partition: asked[partition]
+            for partition in partitions
+            if partition in asked and self._subscription.fetch_ended(partition, asked[partition][0])
+        }
+
+    def _back_off(self) -> None:
+        self._context.arm("fetch_backoff", self._context.config.retry_backoff_ms)

@@ -1,0 +1,193 @@
+"""Heartbeats, and the three timers of a member (KIP-62): heartbeat, session, poll interval.
+
+They run from the moment a JoinGroup is accepted until the next one is sent, or the identity is gone (rules H1, H3). The
+checks follow Kafka's heartbeat thread: while the coordinator is unknown nothing expires; then the session, then the poll
+interval, then a due heartbeat. An expired session is no membership event: it only casts doubt on the coordinator (H5).
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from groupspec.impl.core.errors import error_for
+from groupspec.impl.core.events import COORDINATOR
+from groupspec.impl.core.messages import ErrorCode, HeartbeatRequest, NoAnswer, Response
+from groupspec.impl.core.requests import Sent
+
+if TYPE_CHECKING:
+    from groupspec.impl.core.core import Core
+
+TIMERS = ("heartbeat", "session", "poll_interval")
+
+
+class HeartbeatState(Enum):
+    """STOPPED: not started, or closed. DISABLED: not in a group. IN_FLIGHT: one is out, at most one is (rule H7)."""
+
+    STOPPED = "STOPPED"
+    DISABLED = "DISABLED"
+    IDLE = "IDLE"
+    IN_FLIGHT = "IN_FLIGHT"
+
+
+class Heartbeats:
+    """When to say "still here", and when to doubt."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._context = core.context
+        self.state = HeartbeatState.STOPPED
+        self._in_flight: Sent | None = None
+        self._due = False
+        self._poll_overdue = False  # the poll interval ran out while the coordinator was unknown
+
+    @property
+    def enabled(self) -> bool:
+        """Whether this is a member that has to show signs of life."""
+        return self.state in (HeartbeatState.IDLE, HeartbeatState.IN_FLIGHT)
+
+    def start(self) -> None:
+        """The background thread runs; there is no membership yet."""
+        self.state = HeartbeatState.DISABLED
+
+    def enable(self) -> None:
+        """A JoinGroup was accepted: all three timers start anew."""
+        config = self._context.config
+        self.state = HeartbeatState.IDLE
+        self._due = self._poll_overdue = False
+        self._context.arm("heartbeat", config.heartbeat_interval_ms)
+        self._context.arm("session", config.session_timeout_ms)
+        self._context.arm("poll_interval", config.max_poll_interval_ms)
+
+    def disable(self) -> None:
+        """A JoinGroup is about to be sent, or the membership is gone. One in flight is given up."""
+        if self.enabled:
+            self._core.requests.give_up(self._in_flight)
+            self._in_flight = None
+            self.state = HeartbeatState.DISABLED
+        self._context.timers.disarm(*TIMERS)
+
+    def stop(self) -> None:
+        """The end."""
+        self.disable()
+        self.state = HeartbeatState.STOPPED
+
+    def polled(self) -> None:
+        """The application polled: the poll interval starts anew, whatever else is going on (rule P2)."""
+        if self.enabled:
+            self._poll_overdue = False
+            self._context.arm("poll_interval", self._context.config.max_poll_interval_ms)
+
+    def progress(self) -> None:
+        """Send a heartbeat if one is due, none is out, and there is somebody to send it to."""
+        if self._due and self.state is HeartbeatState.IDLE and self._core.connection.is_known:
+            self._send()
+
+    def _send(self) -> None:
+        config, identity = self._context.config, self._context.identity
+        self._due = False
+        self.state = HeartbeatState.IN_FLIGHT
+        self._context.arm("heartbeat", config.heartbeat_interval_ms)
+        self._in_flight = self._core.requests.send(
+            HeartbeatRequest(config.group_id or "", identity.generation, identity.member_id, config.group_instance_id),
+            COORDINATOR,
+            config.request_timeout_ms,
+        )
+        self._context.note("heartbeat_sent")
+
+    # Timers ----------------------------------------------------------------------------------------------------------
+
+    def heartbeat_due(self) -> None:
+        """It is time; if the coordinator is unknown, the heartbeat waits until it is found."""
+        self._context.timers.disarm("heartbeat")
+        self._due = self.enabled
+
+    def session_expired(self) -> None:
+        """No sign of life of the coordinator's: look for it anew, and keep the identity (rule H5)."""
+        self._context.timers.disarm("session")
+        if self.enabled and self._core.connection.is_known:
+            self._context.note("session_expired")
+            self._core.connection.forget("the session timed out without an answer to a heartbeat")
+
+    def poll_interval_expired(self) -> None:
+        """The application is stuck. While the coordinator is unknown this waits: there is nobody to say good-bye to."""
+        self._context.timers.disarm("poll_interval")
+        if not self.enabled:
+            return
+        if self._core.connection.is_known:
+            self._core.membership.poll_interval_expired()
+        else:
+            self._poll_overdue = True
+
+    def coordinator_found(self) -> None:
+        """Time to prove itself again for the coordinator; and what waited for it happens now."""
+        if not self.enabled:
+            return
+        self._context.arm("session", self._context.config.session_timeout_ms)
+        if self._poll_overdue:
+            self._core.membership.poll_interval_expired()
+
+    # Answers ---------------------------------------------------------------------------------------------------------
+
+    def accepted(self) -> None:
+        """All is well."""
+        self._ended()
+        self._sign_of_life()
+
+    def rebalance_announced(self) -> None:
+        """The group rebalances: a sign of life as good as any (rule H1), and a reason to rejoin."""
+        self._ended()
+        self._sign_of_life()
+        self._core.membership.rebalance_announced("the group is already rebalancing")
+
+    def coordinator_gone(self, code: ErrorCode) -> None:
+        """The coordinator moved, or can't be reached."""
+        self._failed()
+        self._core.connection.forget(f"heartbeat: {code.name}")
+
+    def retry_later(self) -> None:
+        """A passing failure that says nothing about the coordinator's place."""
+        self._failed()
+
+    def generation_gone(self) -> None:
+        """The group went on without this member; its id is still known."""
+        self._ended()
+        self._core.membership.lose_identity(keep_member_id=True)
+
+    def member_unknown(self) -> None:
+        """The coordinator has removed this member."""
+        self._ended()
+        self._core.membership.lose_identity(keep_member_id=False)
+
+    def fenced(self, code: ErrorCode) -> None:
+        """Another process has the same instance id: tell the application, and be silent until it polls again (X2)."""
+        self._ended()
+        self._context.report(error_for(code, f"Heartbeat of instance {self._context.config.group_instance_id!r}"))
+        self._core.membership.fenced()
+
+    def refused(self, code: ErrorCode) -> None:
+        """Anything else surfaces; the heartbeats go on (rule H4)."""
+        self._failed()
+        self._context.report(error_for(code, f"Heartbeat in group {self._context.config.group_id!r}"))
+
+    def late(self, response: Response) -> None:
+        """An answer for an identity of the past: it only shows that the coordinator lives."""
+        if self.enabled and not isinstance(response, NoAnswer):
+            self._sign_of_life()
+
+    def _ended(self) -> None:
+        """Whatever the outcome, none is in flight any more (rule H7)."""
+        self._in_flight = None
+        if self.state is HeartbeatState.IN_FLIGHT:
+            self.state = HeartbeatState.IDLE
+
+    def _failed(self) -> None:
+        """The next try comes after the backoff, not after the interval (rule H7)."""
+        self._ended()
+        self._due = False
+        if self.enabled:
+            self._context.arm("heartbeat", self._context.config.retry_backoff_ms)
+
+    def _sign_of_life(self) -> None:
+        if self.enabled:
+            self._context.arm("session", self._context.config.session_timeout_ms)

@@ -1,0 +1,302 @@
+"""JoinGroup and SyncGroup: what the member says to the coordinator in a rebalance, and what each answer means.
+
+Errors are sorted as in Kafka's AbstractCoordinator: try again at once (REBALANCE_IN_PROGRESS, MEMBER_ID_REQUIRED, a lost
+identity), after the backoff (the coordinator loads, moved, or can't be reached), or only when the application polls again
+(everything else: it has been told). The identity survives what says nothing about it (rule J4).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupspec.impl.core.assignors import ASSIGNORS, Member
+from groupspec.impl.core.assignors.userdata import decode_sticky_user_data, encode_sticky_user_data
+from groupspec.impl.core.context import Identity
+from groupspec.impl.core.errors import KafkaError, error_for
+from groupspec.impl.core.events import COORDINATOR
+from groupspec.impl.core.membership import RebalanceState
+from groupspec.impl.core.messages import (
+    ErrorCode,
+    JoinedMember,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    SyncGroupRequest,
+    SyncGroupResponse,
+    TopicPartition,
+)
+from groupspec.impl.core.protocol import (
+    Assignment,
+    MalformedProtocolData,
+    Subscription,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
+from groupspec.impl.core.requests import Sent
+
+if TYPE_CHECKING:
+    from groupspec.impl.core.core import Core
+
+
+class Joining:
+    """One round after the other: at most one JoinGroup or SyncGroup is out (rule J1)."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._context = core.context
+        self._in_flight: Sent | None = None
+        self._joined_topics: tuple[str, ...] = ()  # the subscription that the last JoinGroup carried
+        self._members: tuple[JoinedMember, ...] = ()  # for the leader, until it has divided the partitions
+        self._is_leader = False
+        self._skip_assignment = False
+        self.awaits_metadata = False  # the leader does not know all topics of the group yet
+        self._snapshot: dict[str, int] | None = None  # the partition counts that the leader's assignment rests on
+        self._last_assignment: tuple[TopicPartition, ...] = ()  # for the eager sticky assignor
+        self._last_generation = -1
+
+    def is_idle(self) -> bool:
+        """Whether no JoinGroup or SyncGroup is out or about to be sent."""
+        return self._in_flight is None and not self.awaits_metadata
+
+    def give_up(self) -> None:
+        """Nobody waits for the answer of this round any more."""
+        self._core.requests.give_up(self._in_flight)
+        self._in_flight = None
+        self._snapshot = None
+        self.awaits_metadata = False
+
+    def start_over(self) -> None:
+        """This round leads nowhere: join again."""
+        self.give_up()
+        self._core.membership.enter(RebalanceState.PREPARING_REBALANCE)
+
+    # JoinGroup -------------------------------------------------------------------------------------------------------
+
+    def send_join(self) -> None:
+        """Heartbeats end first (rule H3); the request says what is validly owned at this moment (rule K1)."""
+        config, membership = self._context.config, self._core.membership
+        self._core.heartbeats.disable()
+        membership.enter(RebalanceState.PREPARING_REBALANCE)
+        membership.preparing = membership.rejoin_again = False
+        self._joined_topics = self._core.subscription.topics()
+        self._snapshot = None
+        self._in_flight = self._core.requests.send(
+            JoinGroupRequest(
+                group_id=config.group_id or "",
+                session_timeout_ms=config.session_timeout_ms,
+                rebalance_timeout_ms=config.max_poll_interval_ms,
+                member_id=self._context.identity.member_id,
+                group_instance_id=config.group_instance_id,
+                protocols=tuple((name, self._metadata(name)) for name in config.partition_assignment_strategy),
+                reason=membership.rejoin_reason[:255],
+            ),
+            COORDINATOR,
+            config.join_group_timeout_ms,
+        )
+        self._context.note("join_sent", partitions=membership.owned(), owned_generation=membership.owned_generation)
+
+    def _metadata(self, assignor: str) -> bytes:
+        """The subscription for one assignor: canonical bytes (rule J6), and what is validly owned (rule K1)."""
+        membership = self._core.membership
+        user_data = None
+        if assignor == "sticky" and self._last_generation >= 0:
+            user_data = encode_sticky_user_data(self._last_assignment, self._last_generation)
+        return encode_subscription(
+            Subscription(self._joined_topics, user_data, membership.owned(), membership.owned_generation)
+        )
+
+    def join_accepted(self, response: JoinGroupResponse) -> None:
+        """A new generation: adopt the identity, show signs of life, and synchronise at once."""
+        self._in_flight = None
+        if not self._is_ours(response.protocol_type, response.protocol_name):
+            self._refuse("JoinGroup", ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+            return
+        self._context.identity = Identity(response.member_id, response.generation, response.protocol_name)
+        self._core.membership.enter(RebalanceState.COMPLETING_REBALANCE)
+        self._core.heartbeats.enable()
+        self._is_leader = response.leader == response.member_id
+        self._members = response.members
+        self._skip_assignment = response.skip_assignment
+        if self._is_leader:
+            self._core.metadata.want(self._group_topics())
+            self.awaits_metadata = True
+            self.metadata_updated()
+        else:
+            self._snapshot = None
+            self._send_sync(())
+
+    def member_id_required(self, response: JoinGroupResponse) -> None:
+        """The coordinator has given this member an id: join again with it, at once (rule J3)."""
+        self._in_flight = None
+        self._context.identity = Identity(response.member_id)
+
+    def join_again(self) -> None:
+        """Try again at once, as the same member."""
+        self._in_flight = None
+
+    def join_identity_unknown(self) -> None:
+        """The id is not known: join as somebody new; what is still owned (cooperative) is lost first."""
+        self._in_flight = None
+        self._lose_identity(keep_member_id=False)
+
+    def join_later(self) -> None:
+        """The coordinator is not ready: try again after the backoff."""
+        self._in_flight = None
+        self._wait_for_backoff()
+
+    def join_coordinator_gone(self, code: ErrorCode) -> None:
+        """Find the coordinator, wait for the backoff, and try again as the same member."""
+        self._in_flight = None
+        self._wait_for_backoff()
+        self._core.connection.forget(f"JoinGroup: {code.name}")
+
+    def join_refused(self, code: ErrorCode) -> None:
+        """The application is told; its next poll tries again."""
+        self._refuse("JoinGroup", code)
+
+    def join_fenced(self, code: ErrorCode) -> None:
+        """Another process has this instance id: told, and silent until the next poll (rule X2)."""
+        self._refuse("JoinGroup", code)
+        if self._core.membership.owned():
+            self._lose_identity(keep_member_id=False)
+        else:
+            self._core.membership.reset_identity(keep_member_id=False)
+
+    def backoff_over(self) -> None:
+        """The next try may be made."""
+        self._context.timers.disarm("join_backoff")
+
+    # SyncGroup -------------------------------------------------------------------------------------------------------
+
+    def metadata_updated(self) -> None:
+        """A leader that waited for it can divide the partitions; one that has done so compares (rule J8)."""
+        if self.awaits_metadata:
+            if self._core.metadata.knows(self._group_topics()):
+                self.awaits_metadata = False
+                self._snapshot = self._counts()
+                self._send_sync(self._divide(self._snapshot))
+        elif self.is_outdated():
+            self._core.membership.require_rejoin("cached metadata has changed")
+
+    def is_outdated(self) -> bool:
+        """Whether this leader's assignment rests on partition counts that are no longer true (rule J8)."""
+        return self._snapshot is not None and self._snapshot != self._counts()
+
+    def _counts(self) -> dict[str, int]:
+        return self._core.metadata.partition_counts(self._group_topics())
+
+    def _group_topics(self) -> tuple[str, ...]:
+        return tuple(sorted({topic for member in self._group() for topic in member.topics}))
+
+    def _group(self) -> list[Member]:
+        return [self._as_member(joined) for joined in self._members]
+
+    def _as_member(self, joined: JoinedMember) -> Member:
+        """One member as the assignor sees it; who can't be understood wants nothing, and gets nothing (rule S2)."""
+        try:
+            subscription = decode_subscription(joined.metadata)
+            owned, generation = subscription.owned, subscription.generation
+            if self._context.identity.protocol_name == "sticky":
+                owned, generation = decode_sticky_user_data(subscription.user_data)
+        except MalformedProtocolData:
+            return Member(joined.member_id, (), group_instance_id=joined.group_instance_id)
+        return Member(joined.member_id, subscription.topics, owned, generation, joined.group_instance_id)
+
+    def _divide(self, counts: dict[str, int]) -> tuple[tuple[str, bytes], ...]:
+        """What the leader has to say: an entry for every member that it was told of, be it empty (rule S2)."""
+        if self._skip_assignment:
+            return ()
+        shares = ASSIGNORS[self._context.identity.protocol_name].assign(self._group(), counts)
+        return tuple(
+            (joined.member_id, encode_assignment(Assignment(shares[joined.member_id]))) for joined in self._members
+        )
+
+    def _send_sync(self, assignments: tuple[tuple[str, bytes], ...]) -> None:
+        config, identity = self._context.config, self._context.identity
+        self._in_flight = self._core.requests.send(
+            SyncGroupRequest(
+                group_id=config.group_id or "",
+                generation=identity.generation,
+                member_id=identity.member_id,
+                group_instance_id=config.group_instance_id,
+                protocol_name=identity.protocol_name,
+                assignments=assignments,
+            ),
+            COORDINATOR,
+            config.request_timeout_ms,
+        )
+        self._context.note("sync_sent", leader=self._is_leader)
+
+    def sync_accepted(self, response: SyncGroupResponse) -> None:
+        """The assignment. One that no longer fits the subscription is dropped, and the member joins again (rule J1)."""
+        self._in_flight = None
+        if not self._is_ours(response.protocol_type, response.protocol_name, self._context.identity.protocol_name):
+            self.sync_refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+            return
+        try:
+            assigned = decode_assignment(response.assignment).partitions
+        except MalformedProtocolData as error:
+            self._await_poll(KafkaError(f"The assignment in SyncGroup's answer can't be read: {error}"))
+            return
+        if not self._fits(assigned):
+            self.start_over()
+            return
+        membership = self._core.membership
+        if self._core.subscription.topics() != self._joined_topics or self.is_outdated():
+            membership.rejoin_again = True
+        self._last_assignment, self._last_generation = assigned, self._context.identity.generation
+        membership.synced(assigned)
+
+    def _fits(self, assigned: tuple[TopicPartition, ...]) -> bool:
+        topics = self._core.subscription.topics()
+        return all(partition.topic in topics for partition in assigned)
+
+    def sync_again(self) -> None:
+        """The group rebalances again: join, as the same member."""
+        self.start_over()
+
+    def sync_generation_gone(self) -> None:
+        """The group went on without this member; its id is still known (rule J4)."""
+        self._in_flight = None
+        self._lose_identity(keep_member_id=True)
+
+    def sync_identity_unknown(self) -> None:
+        """The coordinator has removed this member."""
+        self._in_flight = None
+        self._lose_identity(keep_member_id=False)
+
+    def sync_coordinator_gone(self, code: ErrorCode) -> None:
+        """Find the coordinator, wait for the backoff, and join again as the same member."""
+        self.start_over()
+        self._wait_for_backoff()
+        self._core.connection.forget(f"SyncGroup: {code.name}")
+
+    def sync_refused(self, code: ErrorCode) -> None:
+        """The application is told; its next poll joins again."""
+        self._refuse("SyncGroup", code)
+
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def _is_ours(self, protocol_type: str | None, name: str | None, expected: str | None = None) -> bool:
+        """Whether the answer speaks of this group's protocol; older versions leave the fields out."""
+        if protocol_type not in (None, "consumer"):
+            return False
+        if expected is not None:
+            return name in (None, "", expected)
+        return name in self._context.config.partition_assignment_strategy
+
+    def _lose_identity(self, keep_member_id: bool) -> None:
+        self._core.membership.lose_identity(keep_member_id)
+
+    def _wait_for_backoff(self) -> None:
+        self._context.arm("join_backoff", self._context.config.retry_backoff_ms)
+
+    def _refuse(self, api: str, code: ErrorCode) -> None:
+        config = self._context.config
+        self._await_poll(error_for(code, f"{api} of member {config.client_id!r} in group {config.group_id!r} refused"))
+
+    def _await_poll(self, error: KafkaError) -> None:
+        self.start_over()
+        self._core.membership.awaiting_poll = True
+        self._context.report(error)

@@ -1,0 +1,148 @@
+"""Leaving: unsubscribe() and close(), and the LeaveGroup of a member whose application is stuck.
+
+The order is fixed (rules C7, L1, L2, L5): commit (close only), callback for what is owned, LeaveGroup once, and for a
+close the wait for its answer. The application is inside close() or unsubscribe() all the while and runs the callback from
+there, so the callback is waited for however long it takes; all waiting for the network ends with the deadline.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupspec.impl.core.errors import ConsumerClosedError, KafkaTimeoutError
+from groupspec.impl.core.events import COORDINATOR, CallbackKind, Close, Closed, CompleteFuture, Unsubscribe
+from groupspec.impl.core.membership import IN_A_ROUND, RebalanceState
+from groupspec.impl.core.messages import ErrorCode, LeaveGroupRequest
+from groupspec.impl.core.requests import Sent
+from groupspec.impl.core.timers import is_expired
+
+if TYPE_CHECKING:
+    from groupspec.impl.core.core import Core
+
+
+class Leaving:
+    """The way out."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._context = core.context
+        self.active = False  # from the decision to leave until the member has left (rule L3)
+        self.closed = False
+        self._closing = False
+        self._committing = False
+        self._unsubscribed: list[int] = []
+        self._closers: list[int] = []
+        self._deadline_ms = 0
+        self._farewell: Sent | None = None  # the LeaveGroup that the close waits for
+
+    def unsubscribe(self, event: Unsubscribe) -> None:
+        """Release everything and leave."""
+        self._context.note("unsubscribed")
+        self._unsubscribed.append(event.future_id)
+        if not self.active:
+            self.active = True
+            self._abandon_round()
+            self._release()
+
+    def close(self, event: Close) -> None:
+        """The same for good, after a last commit. A second close joins the first (rule L4)."""
+        self._closers.append(event.future_id)
+        if self._closing:
+            return
+        self._closing = True
+        self._deadline_ms = event.deadline_ms
+        self._context.timers.arm("close_deadline", event.deadline_ms)
+        self._core.subscription.poll_started()
+        if not self.active:
+            self.active = True
+            self._core.commits.commit_before_close(event.deadline_ms)
+            self._abandon_round()
+            self._committing = True
+
+    def progress(self) -> None:
+        """When the last commit has an outcome, let go of the partitions."""
+        if self._committing and self._core.commits.is_idle:
+            self._committing = False
+            self._release()
+
+    def deadline_over(self) -> None:
+        """No more waiting for the network: every open commit fails, and the close goes on, or ends (rule L2)."""
+        self._context.timers.disarm("close_deadline")
+        self._deadline_ms = min(self._deadline_ms, self._context.now_ms)
+        self._core.commits.give_up_all(KafkaTimeoutError("The consumer was closed before the commit was answered"))
+        if self._farewell is not None:
+            self._end()
+
+    def _abandon_round(self) -> None:
+        """Answers to JoinGroup and SyncGroup do not count any more (rule L3)."""
+        self._core.membership.rejoin_needed = False
+        self._core.joining.give_up()
+        self._context.timers.disarm("join_backoff")
+
+    def _release(self) -> None:
+        """Have the callback run for everything that is owned; if one is due or runs already, it comes first."""
+        membership = self._core.membership
+        if membership.state is RebalanceState.REVOKING_PARTITION:
+            return
+        owned = membership.owned()
+        if not owned:
+            self._leave()
+        elif self._context.identity.is_member and membership.state not in IN_A_ROUND:
+            membership.revoke(CallbackKind.REVOKED, owned)
+        else:
+            membership.revoke(CallbackKind.LOST, owned)
+
+    def released(self) -> None:
+        """A callback has returned; there may be more to let go of."""
+        self._release()
+
+    def _leave(self) -> None:
+        reason = "the consumer is being closed" if self._closing else "the consumer unsubscribed from all topics"
+        self._farewell = self.send_leave_group(reason)
+        self._core.membership.left()
+        self.active = False
+        for future_id in self._unsubscribed:
+            self._context.emit(CompleteFuture(future_id))
+        self._unsubscribed.clear()
+        if self._closing and (self._farewell is None or is_expired(self._deadline_ms, self._context.now_ms)):
+            self._end()
+
+    def send_leave_group(self, reason: str) -> Sent | None:
+        """Say good-bye, if there is somebody to say it and somebody to hear it; static members don't (rule L1)."""
+        config, member_id = self._context.config, self._context.identity.member_id
+        if config.is_static or not member_id or not self._core.connection.is_known:
+            return None
+        self._context.note("leave_sent", reason=reason)
+        return self._core.requests.send(
+            LeaveGroupRequest(config.group_id or "", member_id, None, reason), COORDINATOR, config.request_timeout_ms
+        )
+
+    def answered(self, sent: Sent) -> None:
+        """Whatever the coordinator says: this member has left. A close that waited for it ends."""
+        if sent is self._farewell:
+            self._farewell = None
+            if self._closing:
+                self._end()
+
+    def coordinator_gone(self, sent: Sent, code: ErrorCode) -> None:
+        """Nobody heard it, and there is no second try: the session timeout will do (rules D1, L1)."""
+        self.answered(sent)
+        self._core.connection.forget(f"LeaveGroup: {code.name}")
+
+    def _end(self) -> None:
+        """Everybody gets an answer, everything stops."""
+        self.closed = True
+        self._core.stop()
+        self._context.note("closed")
+        for future_id in self._closers:
+            self._context.emit(CompleteFuture(future_id))
+        self._closers.clear()
+        self._context.emit(Closed())
+
+    def refuse(self, future_id: int) -> None:
+        """After the end nothing can be done any more."""
+        self._context.emit(CompleteFuture(future_id, error=ConsumerClosedError("The consumer is closed")))
+
+    def acknowledge(self, future_id: int) -> None:
+        """After the end there is nothing left to leave."""
+        self._context.emit(CompleteFuture(future_id))

@@ -1,0 +1,316 @@
+"""The member's part in rebalances: joining, synchronising, revoking, assigning, and losing it all.
+
+States are the proposal's (Apache Kafka wiki, "Consumer threading refactor design", section Rebalance States); the order
+of things is that of deployed clients (KIP-429, ConsumerCoordinator.onJoinPrepare and onJoinComplete): automatic commit,
+then the revocation callback, then JoinGroup; cooperative members revoke after SyncGroup, and only what moves.
+
+    eager        STABLE - PREPARE_REVOCATION - REVOKING_PARTITION - PARTITION_REVOKED - PREPARING_REBALANCE
+                 - COMPLETING_REBALANCE - ASSIGNING_PARTITIONS - STABLE
+    cooperative  STABLE - PREPARING_REBALANCE - COMPLETING_REBALANCE
+                 [- PREPARE_REVOCATION - REVOKING_PARTITION - PARTITION_REVOKED] - ASSIGNING_PARTITIONS - STABLE
+    lost         REVOKING_PARTITION (kind lost, no commit) - UNJOINED - PREPARING_REBALANCE
+
+Two files belong together: this one decides what comes next, `joining` speaks with the coordinator. A callback runs when
+the polling thread takes its event; this side only waits for the answer. If the membership is lost meanwhile, a callback
+that has not started becomes a "lost" one; one that runs ends as what it is, and what is owned then is lost afterwards.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from groupspec.impl.core.context import NOBODY, Identity
+from groupspec.impl.core.events import AssignPartitions, CallbackKind, RevokePartitions, Subscribe
+from groupspec.impl.core.messages import TopicPartition
+
+if TYPE_CHECKING:
+    from groupspec.impl.core.core import Core
+
+Partitions = tuple[TopicPartition, ...]
+
+
+class RebalanceState(Enum):
+    """Where the member is in a rebalance."""
+
+    UNJOINED = "UNJOINED"
+    PREPARE_REVOCATION = "PREPARE_REVOCATION"
+    REVOKING_PARTITION = "REVOKING_PARTITION"
+    PARTITION_REVOKED = "PARTITION_REVOKED"
+    PREPARING_REBALANCE = "PREPARING_REBALANCE"
+    COMPLETING_REBALANCE = "COMPLETING_REBALANCE"
+    ASSIGNING_PARTITIONS = "ASSIGNING_PARTITIONS"
+    STABLE = "STABLE"
+
+
+IN_A_ROUND = (RebalanceState.PREPARING_REBALANCE, RebalanceState.COMPLETING_REBALANCE)
+
+
+class Membership:
+    """One member of one group."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._context = core.context
+        self._subscription = core.subscription
+        self.state = RebalanceState.UNJOINED
+        self.rejoin_needed = False
+        self.rejoin_reason = ""
+        self.rejoin_again = False  # asked for while a round was under way: another one must follow (rule J1)
+        self.awaiting_poll = True  # no JoinGroup before the application's next poll
+        self.preparing = False  # the rebalance has begun; JoinGroup has not been sent
+        self.owned_generation = -1  # the generation that assigned what is owned (rule K1)
+        self._loss_due = False  # the identity went while a callback ran: what is owned is lost when it ends
+        self._next_assignment: Partitions | None = None  # takes effect when the revocation callback has returned
+
+    # What is so ------------------------------------------------------------------------------------------------------
+
+    def owned(self) -> Partitions:
+        """The partitions that the group has assigned to this member."""
+        return () if self._subscription.is_manual() else self._subscription.assignment()
+
+    def is_subscribed(self) -> bool:
+        """Whether the application wants to be in the group."""
+        return bool(self._subscription.topics())
+
+    def needs_coordinator(self) -> bool:
+        """A member always does; one that is not needs it to join."""
+        if self.state is RebalanceState.UNJOINED:
+            return self.rejoin_needed and not self.awaiting_poll
+        return self.state is not RebalanceState.REVOKING_PARTITION or self._context.identity.is_member
+
+    def enter(self, state: RebalanceState) -> None:
+        """Every change of state goes through here."""
+        self.state = state
+
+    # What the application does -----------------------------------------------------------------------------------------
+
+    def subscribe(self, event: Subscribe) -> None:
+        """Other topics. Outside the group this alone does nothing (rule J7); in it the group must rebalance."""
+        before = self._subscription.topics()
+        self._subscription.subscribe(event.topics)
+        self._context.note("subscribed", topics=list(self._subscription.topics()))
+        if self.state is RebalanceState.UNJOINED:
+            self.rejoin_needed = self.is_subscribed()
+            self.awaiting_poll = True
+        elif before != self._subscription.topics():
+            self.require_rejoin("the subscription has changed")
+
+    def polled(self) -> None:
+        """What waited for the application goes on."""
+        self.awaiting_poll = False
+
+    def enforce_rebalance(self, reason: str) -> None:
+        """The application wants a rebalance although nothing has changed (KIP-568)."""
+        if self.is_subscribed():
+            self.require_rejoin(reason)
+
+    # Rebalancing -----------------------------------------------------------------------------------------------------
+
+    def rebalance_announced(self, reason: str) -> None:
+        """The coordinator says that the group rebalances. In a round that is no news, unless the round stands still."""
+        if self.state not in IN_A_ROUND:
+            self.require_rejoin(reason)
+        elif self._core.joining.awaits_metadata:
+            self._core.joining.start_over()
+
+    def require_rejoin(self, reason: str) -> None:
+        """From here on until a SyncGroup has succeeded, another JoinGroup is due (rule J2)."""
+        if self._core.leaving.active:
+            return
+        if self.state in IN_A_ROUND:
+            self.rejoin_again = True
+        self.rejoin_needed = True
+        self.rejoin_reason = self.rejoin_reason or reason
+        if self.state is RebalanceState.STABLE:
+            self._begin_rebalance()
+
+    def _begin_rebalance(self) -> None:
+        """Commit; eager members pause everything first. A second announcement meanwhile changes nothing."""
+        if self.preparing:
+            return
+        self.preparing = True
+        if not self._context.config.cooperative:
+            self.enter(RebalanceState.PREPARE_REVOCATION)
+            self._subscription.pause_for_revocation(self.owned())
+        self._core.commits.commit_before_rebalance()
+
+    def commit_settled(self) -> None:
+        """The commit before the rebalance succeeded, failed for good, or took too long: go on (rule M3)."""
+        if self.state is RebalanceState.PREPARE_REVOCATION and self.preparing and not self._core.leaving.active:
+            self.revoke(CallbackKind.REVOKED, self.owned())
+
+    def progress(self) -> None:
+        """Join when everything that must come before has happened."""
+        if self._may_join():
+            self._core.joining.send_join()
+
+    def _may_join(self) -> bool:
+        return (
+            self.rejoin_needed
+            and not self._core.leaving.active
+            and not self.awaiting_poll
+            and self._is_prepared()
+            and self._core.joining.is_idle()
+            and not self._context.timers.is_armed("join_backoff")
+            and self._core.connection.is_known
+        )
+
+    def _is_prepared(self) -> bool:
+        if self.state is RebalanceState.STABLE:  # cooperative: nothing is given up before the new assignment is known
+            return self.preparing and self._context.config.cooperative and not self._core.commits.holds_rebalance()
+        return self.state in (
+            RebalanceState.UNJOINED,
+            RebalanceState.PARTITION_REVOKED,
+            RebalanceState.PREPARING_REBALANCE,
+        )
+
+    # Assignments -----------------------------------------------------------------------------------------------------
+
+    def synced(self, assigned: Partitions) -> None:
+        """The round is over, and this is the member's part; what was asked for meanwhile needs another round."""
+        self.rejoin_needed = self.rejoin_again
+        self.rejoin_again = False
+        self.rejoin_reason = (
+            "the subscription or the metadata changed during the rebalance" if self.rejoin_needed else ""
+        )
+        taken = self._taken(assigned)
+        if taken:
+            self._next_assignment = assigned
+            self.rejoin_needed = True
+            self.rejoin_reason = "partitions were revoked and can be assigned to others now"
+            self.enter(RebalanceState.PREPARE_REVOCATION)
+            self.revoke(CallbackKind.REVOKED, taken)
+        else:
+            self._assign(assigned)
+
+    def _taken(self, assigned: Partitions) -> Partitions:
+        """What a cooperative member has to let go of; an eager one has done so before."""
+        if not self._context.config.cooperative:
+            return ()
+        return tuple(sorted(set(self.owned()) - set(assigned)))
+
+    def _assign(self, assigned: Partitions) -> None:
+        """The assignment takes effect; the new partitions wait for the callback (rule C3)."""
+        added = tuple(sorted(set(assigned) - set(self.owned())))
+        self._next_assignment = None
+        self.owned_generation = self._context.identity.generation
+        self.enter(RebalanceState.ASSIGNING_PARTITIONS)
+        self._subscription.assign_from_group(assigned)
+        self._core.commits.assignment_changed()
+        self._context.note("assigned_started", partitions=added)
+        self._context.emit(AssignPartitions(added))
+
+    def partitions_assigned(self) -> None:
+        """The assigned callback has returned."""
+        if self.state is not RebalanceState.ASSIGNING_PARTITIONS:
+            return
+        self._subscription.assigned_callback_done()
+        self._context.note("assigned", partitions=self.owned())
+        if self._loss_due:
+            self.lose_owned()
+            return
+        self.enter(RebalanceState.STABLE)
+        if self.rejoin_needed:
+            self._begin_rebalance()
+
+    # Revocations -----------------------------------------------------------------------------------------------------
+
+    def revoke(self, kind: CallbackKind, partitions: Partitions) -> None:
+        """Have the listener called; until it has returned the partitions count as owned, and stand still."""
+        self.enter(RebalanceState.REVOKING_PARTITION)
+        self._subscription.pause_for_revocation(partitions)
+        self._subscription.announce_callback(kind, partitions)
+        self._context.emit(RevokePartitions(partitions))
+
+    def callback_started(self) -> None:
+        """The polling thread runs the callback: its kind is settled."""
+        callback = self._subscription.start_callback()
+        if callback is not None:
+            self._context.note(f"{callback.kind.value}_started", partitions=callback.partitions)
+
+    def partitions_revoked(self) -> None:
+        """The revocation callback has returned: the partitions are gone."""
+        if self.state is not RebalanceState.REVOKING_PARTITION:
+            return
+        if not self._subscription.callback_started():
+            self.callback_started()
+        callback = self._subscription.finish_callback()
+        if callback is None:
+            return
+        self._context.note(callback.kind.value, partitions=callback.partitions)
+        self._subscription.keep_only(set(self.owned()) - set(callback.partitions))
+        self.enter(RebalanceState.PARTITION_REVOKED)
+        if callback.kind is CallbackKind.LOST or self._loss_due:
+            self._loss_callback_returned()
+        elif self._core.leaving.active:
+            self._core.leaving.released()
+        elif self._next_assignment is not None:
+            self._assign(self._next_assignment)
+
+    def _loss_callback_returned(self) -> None:
+        """It ran inside a poll: unless something else is owned, the member may join again at once."""
+        self.awaiting_poll = False
+        self.lose_owned()
+
+    # Losing the membership -------------------------------------------------------------------------------------------
+
+    def lose_identity(self, keep_member_id: bool) -> None:
+        """The coordinator does not accept this identity any more (rule J4): what is owned is lost (rule C2)."""
+        self.reset_identity(keep_member_id)
+        if self.state is RebalanceState.REVOKING_PARTITION:
+            self._loss_due = not self._subscription.turn_callback_into_lost()
+        elif self.state is RebalanceState.ASSIGNING_PARTITIONS:
+            self._loss_due = True
+        else:
+            self.lose_owned()
+
+    def reset_identity(self, keep_member_id: bool) -> None:
+        """Be nobody, or a member id without a generation; a rejoin is due as long as there is a subscription (J2)."""
+        self.rejoin_again = self.preparing = False
+        self._core.heartbeats.disable()
+        self._core.joining.give_up()
+        self._core.commits.membership_lost()
+        self._context.identity = Identity(member_id=self._context.identity.member_id) if keep_member_id else NOBODY
+        self.owned_generation = -1
+        self.rejoin_needed = self.is_subscribed() and not self._core.leaving.active
+        self._next_assignment = None
+
+    def lose_owned(self) -> None:
+        """Nothing is this member's any more: tell the listener if there was something, and begin from the beginning."""
+        self._loss_due = False
+        owned = self.owned()
+        if owned:
+            self.revoke(CallbackKind.LOST, owned)
+            return
+        self.enter(RebalanceState.UNJOINED)
+        if self._core.leaving.active:
+            self._core.leaving.released()
+
+    def fenced(self) -> None:
+        """Another process took over the instance id: silence until the application polls again (rule X2)."""
+        self.awaiting_poll = True
+        self.lose_identity(keep_member_id=False)
+
+    def poll_interval_expired(self) -> None:
+        """The application has not polled for too long (KIP-62): leave, and wait for it. Ignored outside the group (P1)."""
+        if self._core.leaving.active or self.state in (RebalanceState.UNJOINED, RebalanceState.PREPARING_REBALANCE):
+            return
+        self._context.note("poll_expired")
+        self._core.leaving.send_leave_group("consumer poll timeout has expired.")
+        self.awaiting_poll = True
+        self.lose_identity(keep_member_id=False)
+
+    def left(self) -> None:
+        """The member has left by itself: nothing is wanted, nothing is owned."""
+        self._core.heartbeats.disable()
+        self._core.joining.give_up()
+        self._subscription.unsubscribe()
+        self._context.identity = NOBODY
+        self.owned_generation = -1
+        self.rejoin_needed = self.rejoin_again = self.preparing = self._loss_due = False
+        self.rejoin_reason = ""
+        self._next_assignment = None
+        self.awaiting_poll = True
+        self._context.timers.disarm("join_backoff", "auto_commit")
+        self.enter(RebalanceState.UNJOINED)

@@ -1,0 +1,133 @@
+"""What is known of topics: how many partitions, and who leads them.
+
+Refreshed when something is missing or wrong, at most once per retry backoff, and otherwise when it is too old. A topic
+that the cluster does not know is asked for again once in a while: it may be created later (rule J8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from groupspec.impl.core.errors import error_for
+from groupspec.impl.core.events import ANY_NODE
+from groupspec.impl.core.messages import ErrorCode, MetadataRequest, MetadataResponse, TopicPartition
+from groupspec.impl.core.requests import Sent
+
+if TYPE_CHECKING:
+    from groupspec.impl.core.core import Core
+
+MISSING_TOPIC_RETRY_MS = 1_000
+"""How long to wait before asking again for a topic that does not exist, or a partition without a leader."""
+
+
+class Metadata:
+    """The cluster as last seen."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._context = core.context
+        self._wanted: set[str] = set()
+        self._leaders: dict[str, dict[int, int]] = {}  # of topics that exist: partition -> leading node
+        self._missing: set[str] = set()  # topics that the cluster said it does not have
+        self._in_flight: Sent | None = None
+        self._stale = False  # something is known to be wrong
+        self._not_before_ms = 0
+
+    def want(self, topics: Iterable[str]) -> None:
+        """These topics matter from now on."""
+        self._wanted.update(topics)
+
+    def polled(self) -> None:
+        """The application polled: what it subscribed to or was assigned matters."""
+        subscription = self._core.subscription
+        self.want(subscription.topics())
+        self.want(partition.topic for partition in subscription.assignment())
+
+    def refresh(self, topics: Iterable[str] = ()) -> None:
+        """Ask again as soon as the backoff allows."""
+        self.want(topics)
+        self._stale = True
+
+    def knows(self, topics: Iterable[str]) -> bool:
+        """Whether the cluster has said something about each of these, be it that it does not exist."""
+        return all(topic in self._leaders or topic in self._missing for topic in topics)
+
+    def partition_counts(self, topics: Iterable[str]) -> dict[str, int]:
+        """How many partitions the existing ones of these topics have."""
+        return {topic: len(self._leaders[topic]) for topic in topics if topic in self._leaders}
+
+    def leader(self, partition: TopicPartition) -> int | None:
+        """The node to fetch from; None if that is not known, and then it is asked for."""
+        node = self._leaders.get(partition.topic, {}).get(partition.partition, -1)
+        if node < 0:
+            self.want([partition.topic])
+            return None
+        return node
+
+    def progress(self) -> None:
+        """Ask if something is missing or wrong."""
+        if self._in_flight is not None or not self._wanted or not self._is_needed():
+            return
+        if self._context.now_ms < self._not_before_ms:
+            self._context.timers.arm("metadata", self._not_before_ms)
+            return
+        self._stale = False
+        self._not_before_ms = self._context.now_ms + self._context.config.retry_backoff_ms
+        self._context.timers.disarm("metadata")
+        self._in_flight = self._core.requests.send(
+            MetadataRequest(tuple(sorted(self._wanted))), ANY_NODE, self._context.config.request_timeout_ms
+        )
+
+    def _is_needed(self) -> bool:
+        return self._stale or not self.knows(self._wanted)
+
+    def timer_expired(self) -> None:
+        """Too old, or time to look again for what is missing."""
+        self._context.timers.disarm("metadata")
+        self._stale = True
+
+    def received(self, response: MetadataResponse) -> None:
+        """Take over what the answer says; topics with an error were dealt with before. Then the leader compares (J8)."""
+        self._in_flight = None
+        for topic in response.topics:
+            if topic.error is ErrorCode.NONE:
+                self._missing.discard(topic.topic)
+                self._leaders[topic.topic] = {p.partition: p.leader for p in topic.partitions}
+        if any(leader < 0 for leaders in self._leaders.values() for leader in leaders.values()):
+            self._look_again()
+        elif not self._context.timers.is_armed("metadata"):
+            self._context.arm("metadata", self._context.config.metadata_max_age_ms)
+        self._core.joining.metadata_updated()
+
+    def topic_missing(self, topics: tuple[str, ...]) -> None:
+        """The cluster does not have these topics, now."""
+        for topic in topics:
+            self._leaders.pop(topic, None)
+            self._missing.add(topic)
+        self._look_again()
+
+    def topic_not_ready(self, topics: tuple[str, ...]) -> None:
+        """Nothing certain about these topics: what was known stays, and they are asked for again."""
+        self._missing.update(topic for topic in topics if topic not in self._leaders)
+        self._look_again()
+
+    def topic_refused(self, topics: tuple[str, ...], code: ErrorCode) -> None:
+        """The application is told; it may be allowed later."""
+        self._context.report(error_for(code, f"Metadata of {', '.join(topics)} refused"))
+        self.topic_not_ready(topics)
+
+    def failed(self) -> None:
+        """No answer, or a useless one: again after the backoff."""
+        self._in_flight = None
+        self._stale = True
+        self._not_before_ms = self._context.now_ms + self._context.config.retry_backoff_ms
+
+    def stop(self) -> None:
+        """The end."""
+        self._core.requests.give_up(self._in_flight)
+        self._wanted.clear()
+        self._context.timers.disarm("metadata")
+
+    def _look_again(self) -> None:
+        self._context.arm("metadata", max(MISSING_TOPIC_RETRY_MS, self._context.config.retry_backoff_ms))

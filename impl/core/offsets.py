@@ -1,0 +1,296 @@
+"""Committed offsets, and the position that a new partition starts from.
+
+A position comes from the committed offset; the reset policy applies only if the coordinator has answered that there is
+none (rules O1, O6), or the broker that the position does not exist: never because a question failed. Each answer belongs
+to the assignment and position that it was asked for (`epoch`), and is dropped if those have changed (rule O3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from groupspec.impl.core.errors import (
+    ConsumerClosedError,
+    KafkaError,
+    KafkaTimeoutError,
+    NoOffsetForPartitionError,
+    error_for,
+)
+from groupspec.impl.core.events import COORDINATOR, CompleteFuture, FetchCommitted
+from groupspec.impl.core.messages import (
+    ErrorCode,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetAndMetadata,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    TopicPartition,
+)
+from groupspec.impl.core.requests import Sent
+
+if TYPE_CHECKING:
+    from groupspec.impl.core.core import Core
+
+TIMESTAMPS = {"earliest": -2, "latest": -1}
+"""What ListOffsets calls the beginning and the end of a partition."""
+
+
+@dataclass(slots=True, eq=False)
+class Question:
+    """One OffsetFetch: the application's (it has a future), or for positions (it has the epochs)."""
+
+    partitions: tuple[TopicPartition, ...]
+    future_id: int | None = None
+    deadline_ms: int | None = None
+    epochs: dict[TopicPartition, int] = field(default_factory=dict)
+    sent: Sent | None = None
+
+
+class Offsets:
+    """Questions about offsets, and what becomes of the answers."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._context = core.context
+        self._subscription = core.subscription
+        self._questions: list[Question] = []
+        self._to_reset: dict[TopicPartition, int] = {}  # no committed offset, or it does not exist: with the epoch
+        self._resets: dict[int, dict[TopicPartition, int]] = {}  # ListOffsets under way, by request id
+        self._refused = False  # until the application polls again
+
+    # What is asked for -------------------------------------------------------------------------------------------------
+
+    def polled(self) -> None:
+        """What was refused may be tried again."""
+        self._refused = False
+
+    def fetch_committed(self, event: FetchCommitted) -> None:
+        """The application asks."""
+        self._core.connection.asked()
+        if self._context.config.group_id is None:
+            error = error_for(ErrorCode.INVALID_GROUP_ID, "Committed offsets without a group")
+            self._context.emit(CompleteFuture(event.future_id, error=error))
+        elif not event.partitions:
+            self._context.emit(CompleteFuture(event.future_id, {}))
+        else:
+            self._questions.append(Question(event.partitions, event.future_id, event.deadline_ms))
+            self._watch_deadlines()
+
+    def reset(self, partition: TopicPartition, epoch: int) -> None:
+        """This partition has no usable position: take the one that the policy says."""
+        self._to_reset[partition] = epoch
+
+    def needs_coordinator(self) -> bool:
+        """Whether a question waits for somebody to answer it."""
+        return any(question.sent is None for question in self._questions)
+
+    # Asking ----------------------------------------------------------------------------------------------------------
+
+    def progress(self) -> None:
+        """Ask for what is missing."""
+        self._forget_outdated()
+        if not self._refused:
+            self._look_for_positions()
+        if self._context.timers.is_armed("offsets_backoff"):
+            return
+        if self._core.connection.is_known:
+            for question in self._questions:
+                if question.sent is None:
+                    self._ask(question)
+        self._ask_for_resets()
+
+    def _look_for_positions(self) -> None:
+        missing = {
+            partition: epoch
+            for partition, epoch in self._subscription.without_position().items()
+            if not self._is_being_looked_up(partition, epoch)
+        }
+        if not missing:
+            return
+        if self._context.config.group_id is None:
+            self._to_reset.update(missing)
+        else:
+            self._questions.append(Question(tuple(missing), epochs=missing))
+
+    def _is_being_looked_up(self, partition: TopicPartition, epoch: int) -> bool:
+        return (
+            self._to_reset.get(partition) == epoch
+            or any(question.epochs.get(partition) == epoch for question in self._questions)
+            or any(asked.get(partition) == epoch for asked in self._resets.values())
+        )
+
+    def _forget_outdated(self) -> None:
+        """What is not assigned any more, or has got a position otherwise, needs no reset."""
+        waiting = self._subscription.without_position()
+        self._to_reset = {p: epoch for p, epoch in self._to_reset.items() if waiting.get(p) == epoch}
+        for question in [q for q in self._questions if q.epochs and q.sent is None]:
+            if not any(self._subscription.is_current(p, epoch) for p, epoch in question.epochs.items()):
+                self._questions.remove(question)
+
+    def _ask(self, question: Question) -> None:
+        config = self._context.config
+        question.sent = self._core.requests.send(
+            OffsetFetchRequest(config.group_id or "", question.partitions), COORDINATOR, config.request_timeout_ms
+        )
+
+    def _ask_for_resets(self) -> None:
+        """One ListOffsets for each leader that is known."""
+        timestamp = TIMESTAMPS.get(self._context.config.auto_offset_reset)
+        if timestamp is None:
+            self._report_missing()
+            return
+        by_leader: dict[int, dict[TopicPartition, int]] = {}
+        for partition, epoch in self._to_reset.items():
+            leader = self._core.metadata.leader(partition)
+            if leader is not None:
+                by_leader.setdefault(leader, {})[partition] = epoch
+        for leader, asked in by_leader.items():
+            sent = self._core.requests.send(
+                ListOffsetsRequest(dict.fromkeys(asked, timestamp)), leader, self._context.config.request_timeout_ms
+            )
+            self._resets[sent.request_id] = asked
+            for partition in asked:
+                del self._to_reset[partition]
+
+    def _report_missing(self) -> None:
+        """auto.offset.reset is "none": the application has to say where to begin (rule O6)."""
+        if self._to_reset and not self._refused:
+            self._refused = True
+            self._context.report(
+                NoOffsetForPartitionError(
+                    f"No committed offset for {', '.join(map(str, sorted(self._to_reset)))}, and auto_offset_reset is "
+                    "'none': seek(), or choose 'earliest' or 'latest'"
+                )
+            )
+            self._to_reset.clear()
+
+    # OffsetFetch's answers -------------------------------------------------------------------------------------------
+
+    def committed(self, sent: Sent, response: OffsetFetchResponse) -> None:
+        """The answer: to the application as it is, or as positions."""
+        question = self._question(sent)
+        if question is None:
+            return
+        if question.future_id is not None:
+            self._end(question, _as_result(response))
+            return
+        self._questions.remove(question)
+        for partition, epoch in question.epochs.items():
+            found = response.offsets.get(partition)
+            if found is None:  # not even mentioned: that is no answer (rule O1)
+                self._wait_for_backoff()
+            elif found.offset >= 0:
+                self._subscription.set_position(partition, epoch, found.offset, committed=True)
+            else:
+                self.reset(partition, epoch)
+
+    def retriable(self, sent: Sent) -> None:
+        """A passing failure: again after the backoff."""
+        question = self._question(sent)
+        if question is not None:
+            question.sent = None
+            self._wait_for_backoff()
+
+    def coordinator_gone(self, sent: Sent, code: ErrorCode) -> None:
+        """The same, after finding the coordinator anew."""
+        self.retriable(sent)
+        self._core.connection.forget(f"OffsetFetch: {code.name}")
+
+    def refused(self, sent: Sent, code: ErrorCode, partitions: tuple[TopicPartition, ...]) -> None:
+        """For good: told to whoever asked."""
+        question = self._question(sent)
+        if question is None:
+            return
+        what = ", ".join(map(str, partitions or question.partitions))
+        error = error_for(code, f"Committed offset of {what} refused")
+        if question.future_id is None:
+            self._refused = True
+            self._context.report(error)
+        self._end(question, error=error)
+
+    # ListOffsets' answers ----------------------------------------------------------------------------------------------
+
+    def listed(self, sent: Sent, response: ListOffsetsResponse, partitions: tuple[TopicPartition, ...]) -> None:
+        """Beginnings or ends: positions, unless something else has set them meanwhile."""
+        asked = self._resets.get(sent.request_id, {})
+        for partition in partitions:
+            if partition in asked:
+                offset = response.offsets[partition].offset
+                self._subscription.set_position(partition, asked[partition], offset, committed=False)
+
+    def leader_moved(self, sent: Sent, partitions: tuple[TopicPartition, ...]) -> None:
+        """This node does not lead them (any more), or did not answer: look who does, and ask again."""
+        asked = self._resets.get(sent.request_id, {})
+        self._to_reset.update({p: asked[p] for p in (partitions or asked) if p in asked})
+        self._core.metadata.refresh()
+        self._wait_for_backoff()
+
+    def reset_refused(self, sent: Sent, code: ErrorCode, partitions: tuple[TopicPartition, ...]) -> None:
+        """For good: the application is told; its next poll tries again."""
+        self._refused = True
+        self._context.report(error_for(code, f"Offsets of {', '.join(map(str, partitions))} refused"))
+
+    def reset_ended(self, sent: Sent) -> None:
+        """All of this ListOffsets has been dealt with."""
+        self._resets.pop(sent.request_id, None)
+
+    # Ends ------------------------------------------------------------------------------------------------------------
+
+    def backoff_over(self) -> None:
+        """The next try may be made."""
+        self._context.timers.disarm("offsets_backoff")
+
+    def deadline_over(self) -> None:
+        """The earliest time limit has passed."""
+        deadlines = [q.deadline_ms for q in self._questions if q.deadline_ms is not None]
+        limit_ms = max(self._context.now_ms, min(deadlines, default=self._context.now_ms))
+        for question in list(self._questions):
+            if question.deadline_ms is not None and question.deadline_ms <= limit_ms:
+                self._end(question, error=KafkaTimeoutError("The committed offsets were not answered in time"))
+        self._watch_deadlines()
+
+    def lookup_refused(self, error: KafkaError) -> None:
+        """No coordinator at all."""
+        for question in list(self._questions):
+            if question.future_id is not None and question.sent is None:
+                self._end(question, error=error)
+
+    def stop(self) -> None:
+        """The end: everybody gets an answer (rule L2)."""
+        for question in list(self._questions):
+            self._end(question, error=ConsumerClosedError("The consumer was closed before the offsets were answered"))
+        self._context.timers.disarm("offsets_backoff", "offsets_deadline")
+
+    def _question(self, sent: Sent) -> Question | None:
+        return next((question for question in self._questions if question.sent is sent), None)
+
+    def _end(
+        self,
+        question: Question,
+        result: Mapping[TopicPartition, OffsetAndMetadata | None] | None = None,
+        error: KafkaError | None = None,
+    ) -> None:
+        self._questions.remove(question)
+        self._core.requests.give_up(question.sent)
+        self._watch_deadlines()
+        if question.future_id is not None:
+            self._context.emit(CompleteFuture(question.future_id, result, error))
+
+    def _wait_for_backoff(self) -> None:
+        self._context.arm("offsets_backoff", self._context.config.retry_backoff_ms)
+
+    def _watch_deadlines(self) -> None:
+        deadlines = [q.deadline_ms for q in self._questions if q.deadline_ms is not None]
+        if deadlines:
+            self._context.timers.arm("offsets_deadline", min(deadlines))
+        else:
+            self._context.timers.disarm("offsets_deadline")
+
+
+def _as_result(response: OffsetFetchResponse) -> dict[TopicPartition, OffsetAndMetadata | None]:
+    return {
+        partition: OffsetAndMetadata(found.offset, found.metadata, found.leader_epoch) if found.offset >= 0 else None
+        for partition, found in response.offsets.items()
+    }

@@ -1,0 +1,117 @@
+"""The requests under way, by their ids, and which of them nobody waits for any more.
+
+A request ends in one of three ways: it is answered; it fails (a NoAnswer); or it is given up, because the state that
+needed it is gone. The answer to one that failed or was given up may still come: it is late, and only ignored. An answer
+to anything else was never asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from groupspec.impl.core.context import Context, Identity
+from groupspec.impl.core.events import COORDINATOR, SendRequest, UnsolicitedResponse
+from groupspec.impl.core.messages import (
+    FetchResponse,
+    FindCoordinatorResponse,
+    HeartbeatResponse,
+    JoinGroupResponse,
+    LeaveGroupResponse,
+    ListOffsetsResponse,
+    MetadataResponse,
+    NoAnswer,
+    OffsetCommitResponse,
+    OffsetFetchResponse,
+    Request,
+    Response,
+    SyncGroupResponse,
+)
+
+RESPONSES: dict[str, type[Response]] = {
+    "FindCoordinator": FindCoordinatorResponse,
+    "JoinGroup": JoinGroupResponse,
+    "SyncGroup": SyncGroupResponse,
+    "Heartbeat": HeartbeatResponse,
+    "LeaveGroup": LeaveGroupResponse,
+    "OffsetCommit": OffsetCommitResponse,
+    "OffsetFetch": OffsetFetchResponse,
+    "ListOffsets": ListOffsetsResponse,
+    "Fetch": FetchResponse,
+    "Metadata": MetadataResponse,
+}
+"""The answer that belongs to each request that the core sends."""
+
+REMEMBERED = 1000
+"""How many given up requests are remembered, so that a late answer is known as such."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request as it was sent, with the identity of that moment (rule J9)."""
+
+    request_id: int
+    request: Request
+    node: str | int
+    identity: Identity
+
+    @property
+    def api(self) -> str:
+        """The API's name, as in the protocol guide."""
+        return type(self.request).__name__.removesuffix("Request")
+
+
+class Requests:
+    """Every request of one core."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._next_id = 1
+        self._pending: dict[int, Sent] = {}
+        self._given_up: dict[int, Sent] = {}
+
+    def send(self, request: Request, node: str | int, timeout_ms: int) -> Sent:
+        """Send it, and expect an answer within `timeout_ms`: every request has an end (rule D6)."""
+        sent = Sent(self._next_id, request, node, self._context.identity)
+        self._next_id += 1
+        self._pending[sent.request_id] = sent
+        self._context.emit(SendRequest(sent.request_id, node, request, timeout_ms))
+        return sent
+
+    def give_up(self, sent: Sent | None) -> None:
+        """Nobody waits for this answer any more."""
+        if sent is not None and self._pending.pop(sent.request_id, None) is not None:
+            self._given_up[sent.request_id] = sent
+            if len(self._given_up) > REMEMBERED:
+                del self._given_up[next(iter(self._given_up))]
+
+    def to_coordinator(self) -> list[Sent]:
+        """The requests that the coordinator has not answered, oldest first."""
+        return [sent for sent in self._pending.values() if sent.node == COORDINATOR]
+
+    def pending(self, api: str) -> list[Sent]:
+        """The unanswered requests of one API."""
+        return [sent for sent in self._pending.values() if sent.api == api]
+
+    def is_pending(self, sent: Sent) -> bool:
+        """Whether somebody still waits for this answer."""
+        return sent.request_id in self._pending
+
+    def look_up(self, request_id: int, response: Response) -> Sent:
+        """The request that this answers. UnsolicitedResponse if there is none, or it is of another kind."""
+        sent = self._pending.get(request_id) or self._given_up.get(request_id)
+        if sent is None:
+            raise UnsolicitedResponse(
+                f"{type(response).__name__} for request {request_id}, which awaits no answer; "
+                f"awaited are {sorted(self._pending) or 'none'}"
+            )
+        if not isinstance(response, (NoAnswer, RESPONSES[sent.api])):
+            raise UnsolicitedResponse(f"{type(response).__name__} for request {request_id}, which is a {sent.api}")
+        return sent
+
+    def end(self, sent: Sent, response: Response) -> None:
+        """The answer has come. If it is that there is none, a real one may still come late."""
+        if isinstance(response, NoAnswer):
+            self.give_up(sent)
+        else:
+            self._pending.pop(sent.request_id, None)
+            self._given_up.pop(sent.request_id, None)
