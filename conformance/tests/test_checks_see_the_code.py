@@ -1,0 +1,151 @@
+"""The type checker and import-linter see every file, and reject what they should, in the layout of the install.
+
+With their defaults both say "success" about this repository and look at nothing, because its folders are installed
+under other names than they have here. So: every file must be among those that each tool says it reads, and errors
+planted into a strict editable install must be found. The planted install is built from the real settings by the
+real build backend; its packages hold only their `__init__.py` and the planted file, which makes it quick.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import grimp
+import pytest
+
+from groupspec.conformance.tests.repository import FOLDERS, ROOT, module_name, python_files, settings
+
+MYPY_SOURCES = """
+from mypy.main import process_options
+sources, _ = process_options(["--config-file", "pyproject.toml"])
+print("\\n".join(source.module for source in sources))
+"""
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A strict editable install of a small copy of this repository."""
+
+    copy: Path
+    links: Path
+
+    def plant(self, file: str, text: str) -> None:
+        """Adds a file to the copy and, as a refreshed install would, a link to it."""
+        (self.copy / file).write_text(text)
+        (self.links / "groupspec" / file).symlink_to(self.copy / file)
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        """Runs a tool in the copy, with the install first on its paths."""
+        environment = {**os.environ, "PYTHONPATH": str(self.links), "MYPYPATH": str(self.links)}
+        return subprocess.run(
+            [sys.executable, *command], cwd=self.copy, env=environment, capture_output=True, text=True, check=False
+        )
+
+    def mypy(self) -> subprocess.CompletedProcess[str]:
+        return self.run("-m", "mypy", "--cache-dir", str(self.copy / "cache"))
+
+    def lint_imports(self) -> subprocess.CompletedProcess[str]:
+        return self.run("-c", "from importlinter.cli import lint_imports_command as c; c()", "--no-cache")
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> Planted:
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy)
+    for package in settings()["tool"]["setuptools"]["packages"]:
+        folder = copy.joinpath(*package.split(".")[1:])
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "__init__.py").write_text('"""Empty."""\n')
+    for folder_name in FOLDERS:
+        (copy / folder_name / "py.typed").touch()
+    for contract in settings()["tool"]["importlinter"]["contracts"]:
+        for module in (*contract["source_modules"], *contract["forbidden_modules"]):
+            place = copy.joinpath(*module.split(".")[1:])
+            if not place.is_dir():
+                place.with_suffix(".py").write_text('"""Empty."""\n')
+    program = "from setuptools import build_meta; build_meta.build_editable('wheel', {'editable_mode': 'strict'})"
+    (copy / "wheel").mkdir()
+    subprocess.run([sys.executable, "-c", program], cwd=copy, capture_output=True, check=True)
+    (links,) = (copy / "build").glob("__editable__*")
+    return Planted(copy, links)
+
+
+def test_mypy_reads_every_file() -> None:
+    run = subprocess.run([sys.executable, "-c", MYPY_SOURCES], cwd=ROOT, capture_output=True, text=True, check=True)
+    unread = {module_name(path) for path in python_files()} - set(run.stdout.split())
+    assert not unread, "mypy does not look at these; in an editable install run `make install` first"
+
+
+def test_import_linter_reads_every_file() -> None:
+    graph = grimp.build_graph(*settings()["tool"]["importlinter"]["root_packages"], cache_dir=None)
+    unread = {module_name(path) for path in python_files()} - graph.modules
+    assert not unread, "import-linter does not look at these; in an editable install run `make install` first"
+
+
+def test_code_without_a_fault_passes(planted: Planted) -> None:
+    checked = planted.mypy()
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    linted = planted.lint_imports()
+    assert linted.returncode == 0, linted.stdout + linted.stderr
+
+
+def test_a_planted_type_error_is_rejected_in_each_folder(planted: Planted) -> None:
+    for folder in FOLDERS:
+        planted.plant(f"{folder}/wrong.py", '"""Wrong."""\n\ngeneration: int = "seven"\n')
+    run = planted.mypy()
+    assert run.returncode == 1
+    for folder in FOLDERS:
+        assert f"{folder}/wrong.py:3: error: Incompatible types in assignment" in run.stdout
+
+
+def test_a_planted_function_without_types_is_rejected(planted: Planted) -> None:
+    planted.plant("impl/core/wrong.py", '"""Wrong."""\n\n\ndef join(member):\n    return member\n')
+    run = planted.mypy()
+    assert run.returncode == 1
+    assert "Function is missing a type annotation" in run.stdout
+
+
+def test_a_planted_misuse_of_another_package_is_rejected(planted: Planted) -> None:
+    """Types must be known across the four packages: each is installed as a package of its own."""
+    planted.plant("spec/rule.py", '"""A rule."""\n\nlevel: int = 1\n')
+    planted.plant("conformance/wrong.py", '"""Wrong."""\n\nfrom groupspec.spec.rule import level\n\nx: str = level\n')
+    run = planted.mypy()
+    assert run.returncode == 1
+    assert "conformance/wrong.py:5: error: Incompatible types in assignment" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported"),
+    [
+        ("spec", "impl"),
+        ("spec", "conformance"),
+        ("spec", "diagrams"),
+        ("impl", "spec"),
+        ("impl", "conformance"),
+        ("impl", "diagrams"),
+        ("diagrams", "impl"),
+        ("diagrams", "conformance"),
+    ],
+)
+def test_a_planted_import_that_is_forbidden_is_rejected(planted: Planted, importer: str, imported: str) -> None:
+    planted.plant(f"{imported}/used.py", '"""Used."""\n')
+    planted.plant(f"{importer}/wrong.py", f'"""Wrong."""\n\nimport groupspec.{imported}.used\n')
+    run = planted.lint_imports()
+    assert run.returncode == 1
+    assert f"groupspec.{importer}.wrong -> groupspec.{imported}.used" in run.stdout
+
+
+def test_an_import_that_is_allowed_is_not_rejected(planted: Planted) -> None:
+    planted.plant("spec/used.py", '"""Used."""\n')
+    planted.plant("impl/used.py", '"""Used."""\n')
+    planted.plant("diagrams/fine.py", '"""Fine."""\n\nimport groupspec.spec.used\n')
+    planted.plant("conformance/fine.py", '"""Fine."""\n\nimport groupspec.diagrams.fine\nimport groupspec.impl.used\n')
+    run = planted.lint_imports()
+    assert run.returncode == 0, run.stdout
