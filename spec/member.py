@@ -5,6 +5,9 @@ machines is handled at once and to the end, before the event goes on to the next
 polling thread leave in the order in which they were emitted. So one event from outside is one step of the member, whatever it
 sets off inside.
 
+When everything that an event set off is done, the background thread's turn ends, and one last event goes round (`turn_ended`):
+what had to wait for the rest to be settled, such as an overdue heartbeat, happens then.
+
 The order in which machines hear an event matters in one place: an answer to a heartbeat is heard by the timers first, so that
 it is no longer in flight when the rebalance reacts.
 
@@ -21,6 +24,7 @@ MACHINES: Final = ("timeouts", "rebalance", "connection")
 
 PER_PARTITION: Final = "subscription"
 """The machine that exists once for each partition."""
+
 
 def listeners(event: str, alphabets: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
     """The machines that hear `event`, in order; `alphabets` maps each machine to the events it knows."""

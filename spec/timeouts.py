@@ -11,14 +11,15 @@ SyncGroup. While a JoinGroup is out the coordinator counts it as a sign of life,
 
 The order of the checks is KIP-62's, one turn of the loop after another: coordinator unknown, session expired, poll interval
 expired, heartbeat not due, send. So a session that runs out, or an application that stalls, while no coordinator is known
-has no effect before one is found; the timers stay expired, and so does a heartbeat that fell due, and are looked at again then.
+has no effect before one is found. What fell due meanwhile is made up for then: the poll interval as soon as the coordinator is
+found, a heartbeat when the loop has done everything else (`turn_ended`), unless a JoinGroup has made it superfluous.
 
 - **Session expired**: the coordinator is suspect, not the membership. It is forgotten and looked for anew (rule H5); only
   the coordinator itself can say that the member is expelled. (librdkafka differs: it revokes.)
 - **Poll interval expired**: a dynamic member leaves; a static one only falls silent, and the coordinator keeps its place
   until the session runs out (rules P1, L1). Either way the identity is gone, see `rebalance.py`.
-- **One heartbeat in flight** at most (rule H7; Java allows several). The next falls due an interval after the last was *sent*,
-  or at once if that has passed when the answer comes; a failed one is tried again after the retry backoff.
+- **One heartbeat in flight** at most (rule H7; Java allows several). The next falls due an interval after the last was *sent*;
+  if that is before the answer, it is sent after the answer. A failed one is tried again after the retry backoff.
 
 Both arithmetics of expiry are deployed: `now - last > timeout` (the seeds, kafka-python, Java before 2.1) and `>=` (Java since).
 Time is not in these tables, so the difference is not either: `differences.py` has it.
@@ -46,24 +47,33 @@ class Timeouts(StateMachine):
     _ENABLED = (IDLE, IN_FLIGHT)
     _OFF = (STOPPED, DISABLED)
     _EVERY = (*_OFF, *_ENABLED)
-    _ANSWERED = ("heartbeat_ok", "heartbeat_rebalance_in_progress", "heartbeat_error", "heartbeat_unknown_member", "heartbeat_illegal_generation", "heartbeat_fenced")
-    _ANSWERS = (*_ANSWERED, "heartbeat_coordinator_gone")
+    _ALIVE = ("heartbeat_ok", "heartbeat_rebalance_in_progress")
+    _REFUSED = ("heartbeat_unknown_member", "heartbeat_illegal_generation", "heartbeat_fenced")
+    _ANSWERS = (*_ALIVE, *_REFUSED, "heartbeat_retriable", "heartbeat_error", "heartbeat_coordinator_gone")
 
     #   in state    on event                      goes to     when                          do                                     rules
     row(STOPPED,    "started",                    DISABLED,                                                                        rules="D7")
     row(DISABLED,   "stopped",                    STOPPED,                                                                         rules="H3 L4")
     row(DISABLED,   "heartbeats_enabled",         IDLE,                                     do=["restart_timers"],                 rules="H1 P2")
-    row(_ENABLED,   "heartbeats_disabled",        DISABLED,                                                                        rules="H3")
+    row(_ENABLED,   "heartbeats_disabled",        DISABLED,                                 do=["restart_timers"],                 rules="H3")
 
 
-    row(IDLE,       "heartbeat_due",              IN_FLIGHT,  when="coordinator_known",     do=["send_heartbeat"],                 rules="H2 D4")
-    row(IN_FLIGHT,  _ANSWERED,                    IDLE,       when="current",                                                      rules="H1 H4 H7")
-    row(IN_FLIGHT,  "heartbeat_coordinator_gone", IDLE,       when="current",               do=["say_coordinator_gone"],           rules="D1 H4")
-    row(IN_FLIGHT,  "coordinator_lost",           IDLE,                                                                            rules="D5 H4")
+    row(IDLE,       "heartbeat_due",              IN_FLIGHT,  when="coordinator_known and not heartbeat_overdue",     do=["send_heartbeat"],                 rules="H2 D4")
+    row(IDLE,       "heartbeat_due",              None,       when="not coordinator_known and not heartbeat_overdue", do=["note_overdue_heartbeat"],         rules="H2 D4")
+    row(IN_FLIGHT,  "heartbeat_due",              None,       when="not heartbeat_overdue",                           do=["note_overdue_heartbeat"],         rules="H7")
+    row(IDLE,       "turn_ended",                 IN_FLIGHT,  when="heartbeat_overdue and coordinator_known",         do=["send_heartbeat"],                 rules="H2 D1")
+    row(IN_FLIGHT,  _ALIVE,                       IDLE,       when="current",                                                                                rules="H1 H7")
+    row(IN_FLIGHT,  _REFUSED,                     IDLE,       when="current",                                                                                rules="H4 H7")
+    row(IN_FLIGHT,  "heartbeat_retriable",        IDLE,       when="current",                                         do=["schedule_retry"],                 rules="H4 H7 D3")
+    row(IN_FLIGHT,  "heartbeat_error",            IDLE,       when="current",                                         do=["schedule_retry", "throw"],        rules="H4 H7")
+    row(IN_FLIGHT,  "heartbeat_coordinator_gone", IDLE,       when="current",                                         do=["schedule_retry", "say_coordinator_gone"], rules="D1 H4")
+    row(IN_FLIGHT,  "coordinator_lost",           IDLE,                                                               do=["schedule_retry"],                 rules="D5 H4")
 
-    row(_ENABLED,   "session_expired",            None,       when="coordinator_known",     do=["say_coordinator_gone"],           rules="H5 D1")
-    row(_ENABLED,   "poll_interval_expired",      None,       when="coordinator_known",     do=["report_poll_limit"],              rules="P1")
-    row(_ENABLED,   "application_polled",         None,                                     do=["restart_poll_interval"],          rules="P2")
+    row(_ENABLED,   "session_expired",            None,       when="coordinator_known",                               do=["say_coordinator_gone"],           rules="H5 D1")
+    row(_ENABLED,   "poll_interval_expired",      None,       when="coordinator_known",                               do=["report_poll_limit"],              rules="P1")
+    row(_ENABLED,   "poll_interval_expired",      None,       when="not coordinator_known and not poll_overdue",      do=["note_overdue_poll"],              rules="P1")
+    row(_ENABLED,   "coordinator_found",          None,       when="poll_overdue",                                    do=["report_poll_limit"],              rules="P1")
+    row(_ENABLED,   "application_polled",         None,                                                               do=["restart_poll_interval"],          rules="P2")
 
     # what changes nothing
     ignored((DISABLED, *_ENABLED), "started",     because="already")
@@ -71,9 +81,13 @@ class Timeouts(StateMachine):
     ignored(_OFF,   "heartbeats_disabled",        because="already")
     ignored(STOPPED, "heartbeats_enabled",        because="nothing_waits")
     ignored(_OFF,   ("heartbeat_due", "session_expired", "poll_interval_expired", "application_polled"), because="timer_off")
-    ignored(_ENABLED, ("session_expired", "poll_interval_expired"), because="waiting", when="not coordinator_known")
-    ignored(IDLE,   "heartbeat_due",              because="waiting",       when="not coordinator_known")
-    ignored(IN_FLIGHT, "heartbeat_due",           because="already")
+    ignored(_ENABLED, "session_expired",          because="waiting",       when="not coordinator_known")
+    ignored(_ENABLED, "poll_interval_expired",    because="already",       when="not coordinator_known and poll_overdue")
+    ignored(_ENABLED, "coordinator_found",        because="nothing_waits", when="not poll_overdue")
+    ignored(_OFF,   "coordinator_found",          because="nothing_waits")
+    ignored(_ENABLED, "heartbeat_due",            because="already",       when="heartbeat_overdue")
+    ignored(IDLE,   "turn_ended",                 because="waiting",       when="not (heartbeat_overdue and coordinator_known)")
+    ignored((*_OFF, IN_FLIGHT), "turn_ended",     because="nothing_waits")
     ignored((*_OFF, IDLE), "coordinator_lost",    because="nothing_waits")
     ignored(_ENABLED, "heartbeats_enabled",       because="already",       when="published")
     ignored(_EVERY, _ANSWERS,                     because="late",          when="not current")

@@ -132,6 +132,8 @@ class Member:
         """
         run = _Run(self, state, inputs)
         run.handle(event, outside=True)
+        if len(self.machines) > 1:
+            run.handle("turn_ended", outside=False)
         after = MemberState(self._read_states(run.states), self._read_values(run.values))
         return Reaction(after, tuple(run.emitted), tuple(run.moves))
 
