@@ -1,0 +1,323 @@
+"""One broker in one folder: start it, ask about it, stop it.
+
+The folder holds the broker's configuration, data and logs, and two lock files that say who is alive (see `keeper`).
+Every start is a fresh broker without topics; the logs of the last one stay until then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from groupspec.conformance.errors import InternalProblem, UsageProblem
+from groupspec.conformance.real_broker import probe
+from groupspec.conformance.real_broker.jars import KAFKA_VERSION, cache_folder, kafka_jars, locked, template
+from groupspec.conformance.real_broker.keeper import STOP_LIMIT_S
+from groupspec.conformance.spark.java import java_home
+
+START_LIMIT_S: Final = 90
+_STARTED: Final = "Kafka Server started"
+_CLUSTER: Final = "Z3JvdXBzcGVjLWxvb3BiYWNr"[:22]
+_ATTEMPTS: Final = 3
+_TURN_S: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A broker that is up.
+
+    bootstrap        host:port for clients
+    pid              the JVM's
+    keeper_pid       the process to ask for its end
+    ends_at_s        when its time is up, seconds since 1970
+    coordinator_log  the file that `groupspec trace why` reads
+    """
+
+    bootstrap: str
+    version: str
+    pid: int
+    keeper_pid: int
+    ends_at_s: float
+    coordinator_log: str
+    server_log: str
+
+
+@dataclass(slots=True)
+class Started:
+    """A broker and its keeper, a child of this process; an owned keeper ends when its stdin is closed."""
+
+    running: Running
+    keeper: subprocess.Popen[bytes]
+
+
+def default_directory() -> Path:
+    """Where the command line's broker lives."""
+    return cache_folder() / "broker"
+
+
+def status(directory: Path) -> Running | None:
+    """The broker of this folder; None when it is not up. A broker whose keeper died counts as not up."""
+    if not _is_held(directory / "keeper.lock"):
+        return None
+    try:
+        return Running(**json.loads((directory / "running.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None  # it is starting or stopping right now
+
+
+def start(
+    directory: Path,
+    *,
+    lifetime_s: float,
+    port: int | None = None,
+    owned: bool = False,
+    settings: Mapping[str, str] | None = None,
+    start_limit_s: float = START_LIMIT_S,
+) -> Started:
+    """Start a fresh broker in `directory`, and return when it answers.
+
+    Args:
+        directory: its folder; made, and emptied of the last broker's data.
+        lifetime_s: it ends itself after that time.
+        port: for clients; one that is free when None.
+        owned: it ends too when the returned keeper's stdin is closed, or this process ends.
+        settings: more lines of server.properties.
+        start_limit_s: how long it may take to come up.
+
+    Raises:
+        UsageProblem: no Java or mvn, the port is taken, another broker runs in this folder, or it does not come up.
+    """
+    java = _java()
+    jars = kafka_jars(cache_folder(), java)
+    with locked(directory / "start.lock"):
+        if _is_held(directory / "keeper.lock"):
+            raise UsageProblem(
+                "a broker is up in this folder",
+                where=str(directory),
+                next_step="`groupspec broker status`, or `… down`",
+            )
+        clear_orphan(directory)
+        for attempt in range(1, _ATTEMPTS + 1):
+            launch = _Launch(directory, java / "bin" / "java", jars, *_ports(port), dict(settings or {}))
+            keeper = launch.go(lifetime_s, owned)
+            try:
+                return Started(launch.wait(keeper, lifetime_s, start_limit_s), keeper)
+            except _PortTakenError as problem:
+                if port is not None or attempt == _ATTEMPTS:
+                    raise _port_taken(launch.port) from problem
+    raise AssertionError("unreachable: every attempt returns or raises")
+
+
+def stop(directory: Path) -> bool:
+    """End the broker of this folder and wait until it is gone; False when none was up."""
+    was_up = _is_held(directory / "keeper.lock")
+    if was_up:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(_holder(directory / "keeper.lock"), signal.SIGTERM)
+        _until(lambda: not _is_held(directory / "keeper.lock"), STOP_LIMIT_S + 10)
+    orphan = clear_orphan(directory)
+    (directory / "running.json").unlink(missing_ok=True)
+    return was_up or orphan
+
+
+def clear_orphan(directory: Path) -> bool:
+    """Kill a JVM whose keeper is gone. The lock that the JVM itself holds proves that the pid is still its own."""
+    if not _is_held(directory / "jvm.lock"):
+        return False
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(_holder(directory / "jvm.lock"), signal.SIGKILL)
+    if not _until(lambda: not _is_held(directory / "jvm.lock"), STOP_LIMIT_S):
+        raise UsageProblem(
+            "an old broker cannot be ended", where=str(directory / "jvm.lock"), next_step="end it by hand"
+        )
+    return True
+
+
+@dataclass(slots=True)
+class _Launch:
+    """One attempt to bring a broker up."""
+
+    directory: Path
+    java: Path
+    jars: Path
+    port: int
+    controller_port: int
+    settings: dict[str, str]
+
+    def go(self, lifetime_s: float, owned: bool) -> subprocess.Popen[bytes]:
+        """Write its files and start its keeper, which starts the JVM."""
+        data, logs = self.directory / "data", self.directory / "logs"
+        for folder in (data, logs):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+        for name in ("running.json", "jvm.out"):
+            (self.directory / name).unlink(missing_ok=True)
+        values = {
+            "port": str(self.port),
+            "controller_port": str(self.controller_port),
+            "data": str(data),
+            "logs": str(logs),
+            "settings": "\n".join(f"{name}={value}" for name, value in self.settings.items()),
+        }
+        for name in ("server.properties", "log4j2.xml"):
+            (self.directory / name).write_text(template(name, values), encoding="utf-8")
+        self._format_storage()
+        return subprocess.Popen(
+            [
+                *(sys.executable, "-m", "groupspec.conformance.real_broker.keeper"),
+                *(str(self.directory), str(lifetime_s), "owned" if owned else "free"),
+                *self._java("kafka.Kafka", str(self.directory / "server.properties")),
+            ],
+            stdin=subprocess.PIPE if owned else subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=(self.directory / "keeper.err").open("wb"),
+            start_new_session=True,  # a Ctrl-C in the terminal is not for the broker
+        )
+
+    def wait(self, keeper: subprocess.Popen[bytes], lifetime_s: float, limit_s: float) -> Running:
+        """Wait until the broker says that it has started, and answers."""
+        server_log = self.directory / "logs" / "server.log"
+        until = time.monotonic() + limit_s
+        while time.monotonic() < until:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                keeper.wait(_TURN_S)
+                raise self._not_started("it ended at once")
+            if _has_line(server_log, _STARTED) and probe.answers(self.port, timeout_s=1.0):
+                return self._note(keeper, lifetime_s)
+        keeper.terminate()
+        keeper.wait(STOP_LIMIT_S + 10)
+        raise self._not_started(f"it did not answer within {limit_s:.0f} s")
+
+    def _note(self, keeper: subprocess.Popen[bytes], lifetime_s: float) -> Running:
+        running = Running(
+            bootstrap=f"127.0.0.1:{self.port}",
+            version=KAFKA_VERSION,
+            pid=_holder(self.directory / "jvm.lock"),
+            keeper_pid=keeper.pid,
+            ends_at_s=time.time() + lifetime_s,
+            coordinator_log=str(self.directory / "logs" / "coordinator.log"),
+            server_log=str(self.directory / "logs" / "server.log"),
+        )
+        part = self.directory / "running.json.part"
+        part.write_text(json.dumps(asdict(running), indent=2) + "\n", encoding="utf-8")
+        part.rename(self.directory / "running.json")
+        return running
+
+    def _format_storage(self) -> None:
+        command = self._java("kafka.tools.StorageTool", "format", "-t", _CLUSTER, "-c")
+        command.append(str(self.directory / "server.properties"))
+        try:
+            run = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60, check=False)
+        except subprocess.TimeoutExpired as problem:
+            raise self._not_started("its storage could not be formatted within 60 s") from problem
+        if run.returncode != 0:
+            raise self._not_started(f"its storage could not be formatted: {(run.stdout + run.stderr).strip()[:500]}")
+
+    def _java(self, main: str, *arguments: str) -> list[str]:
+        return [
+            str(self.java),
+            *("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xms64m", "-Xmx512m"),
+            f"-Dlog4j2.configurationFile={self.directory / 'log4j2.xml'}",
+            *("-cp", f"{self.jars}/*", main, *arguments),
+        ]
+
+    def _not_started(self, what: str) -> Exception:
+        server_log, output = self.directory / "logs" / "server.log", self.directory / "jvm.out"
+        if any(
+            _has_line(file, "Address already in use") or _has_line(file, "BindException")
+            for file in (server_log, output)
+        ):
+            return _PortTakenError()
+        complaints = [
+            line for file in (output, server_log) for line in _lines(file) if " ERROR " in line or "xception" in line
+        ]
+        return UsageProblem(
+            f"the broker did not come up: {what}",
+            where="; ".join(complaints[:2])[:600] or str(server_log),
+            next_step=f"read {server_log} and {output}",
+        )
+
+
+class _PortTakenError(Exception):
+    """Somebody was faster: the port is in use."""
+
+
+def _port_taken(port: int) -> UsageProblem:
+    return UsageProblem(
+        f"port {port} is taken",
+        where=f"127.0.0.1:{port}",
+        next_step="choose another --port, or leave it out: a free one is used",
+    )
+
+
+def _ports(port: int | None) -> tuple[int, int]:
+    """The clients' port and the controller's."""
+    if port is None:
+        first, second = probe.free_ports(2)
+        return first, second
+    if not probe.is_free(port):
+        raise _port_taken(port)
+    [controller] = probe.free_ports(1)
+    return port, controller
+
+
+def _java() -> Path:
+    try:
+        return java_home().home
+    except UsageProblem as problem:
+        raise UsageProblem(
+            "no Java 17+ to run Apache Kafka on",
+            where=problem.where,
+            allowed="Java 17 or later in JAVA_HOME or on the PATH",
+            next_step="install a Java runtime; `groupspec doctor` says what else is missing",
+        ) from problem
+
+
+def _is_held(lock: Path) -> bool:
+    """Whether a living process holds the lock."""
+    try:
+        with lock.open("r") as handle:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
+def _holder(lock: Path) -> int:
+    """The process that holds the lock; it writes its id a moment after taking it."""
+    if not _until(lambda: lock.read_text().strip() != "", 5):
+        raise InternalProblem("a lock is held and does not say by whom", where=str(lock))
+    return int(lock.read_text())
+
+
+def _lines(file: Path) -> Iterator[str]:
+    if file.exists():
+        with file.open(encoding="utf-8", errors="replace") as lines:
+            yield from lines
+
+
+def _has_line(file: Path, words: str) -> bool:
+    return any(words in line for line in _lines(file))
+
+
+def _until(condition: Callable[[], bool], limit_s: float) -> bool:
+    """Whether the condition came true within the time."""
+    until = time.monotonic() + limit_s
+    while not condition():
+        if time.monotonic() > until:
+            return False
+        time.sleep(_TURN_S)
+    return True

@@ -1,0 +1,60 @@
+"""Is a broker there? One real ApiVersions request, answered or not."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from typing import Final
+
+_API_VERSIONS: Final = 18
+_CORRELATION: Final = 77
+_CLIENT: Final = b"groupspec-probe"
+
+
+def answers(port: int, timeout_s: float) -> bool:
+    """Whether a Kafka broker on 127.0.0.1:`port` answers ApiVersions version 0 without an error, within the time."""
+    body = struct.pack(f">hhih{len(_CLIENT)}s", _API_VERSIONS, 0, _CORRELATION, len(_CLIENT), _CLIENT)
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=timeout_s) as connection:
+            connection.settimeout(timeout_s)
+            connection.sendall(struct.pack(">i", len(body)) + body)
+            answer = _receive(connection, 10)
+    except OSError:
+        return False
+    if len(answer) < 10:
+        return False
+    _, correlation, error = struct.unpack(">iih", answer)
+    return bool(correlation == _CORRELATION and error == 0)
+
+
+def _receive(connection: socket.socket, size: int) -> bytes:
+    received = b""
+    while len(received) < size:
+        piece = connection.recv(size - len(received))
+        if not piece:
+            break
+        received += piece
+    return received
+
+
+def is_free(port: int) -> bool:
+    """Whether nobody listens on 127.0.0.1:`port`."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody used a moment ago, all different."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [int(one.getsockname()[1]) for one in sockets]
+    finally:
+        for one in sockets:
+            one.close()
