@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import difflib
 import importlib
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ from pathlib import Path
 
 import click
 
-from groupspec.conformance.errors import EXIT_INTERNAL, EXIT_OK, EXIT_USAGE, Problem, UsageProblem
+from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_INTERNAL, EXIT_OK, EXIT_USAGE, Problem, UsageProblem
 
 COMMANDS = Path(__file__).parent / "commands"
 
@@ -94,26 +95,35 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code; `arguments` defaults to the process's own."""
     try:
-        result = cli.main(args=None if arguments is None else list(arguments), standalone_mode=False)
-    except click.exceptions.NoArgsIsHelpError as problem:
-        problem.show()
-        return EXIT_USAGE
+        code = _run(list(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()
+        return code
     except click.ClickException as problem:
         problem.show()
         return EXIT_USAGE
-    except click.Abort:
-        click.echo("stopped by the user", err=True)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("groupspec: stopped by the user", err=True)
         return EXIT_USAGE
     except Problem as problem:
         click.echo(f"groupspec: {problem}", err=True)
         return problem.exit_code
     except BrokenPipeError:
-        # The reader of the results (`| head`) has seen enough. Python would complain again when it flushes at exit.
-        sys.stdout = None
-        return EXIT_OK
+        # The reader (`| head`) has seen enough. Nobody saw the end of the results, so this is no success; and Python
+        # must not complain again when it flushes what is left.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_INCONCLUSIVE
     except Exception:
         _say_internal_error()
         return EXIT_INTERNAL
+
+
+def _run(arguments: list[str]) -> int:
+    """Finds and runs the command. Not `cli.main`: click ends a closed pipe with exit code 1, which is a verdict."""
+    try:
+        with cli.make_context("groupspec", arguments) as context:
+            result = cli.invoke(context)
+    except click.exceptions.Exit as ending:
+        return ending.exit_code
     return result if isinstance(result, int) else EXIT_OK
 
 

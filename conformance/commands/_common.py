@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import click
 import jsonschema
@@ -116,9 +116,17 @@ def cannot_write(path: Path, problem: OSError) -> UsageProblem:
     )
 
 
+class ResultsConsole(Console):
+    """A console that leaves a closed pipe to `cli.main`; rich would exit with 1, which here is a verdict."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Passes on the BrokenPipeError that rich has caught."""
+        raise BrokenPipeError("nobody reads the results any more")
+
+
 def results() -> Console:
     """Where results go: stdout, with colours only on a terminal."""
-    return Console(highlight=False, soft_wrap=True)
+    return ResultsConsole(highlight=False, soft_wrap=True)
 
 
 def remarks() -> Console:

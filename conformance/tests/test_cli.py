@@ -1,0 +1,190 @@
+"""Every way in which a command can end has its exit code, and a message that helps.
+
+Commands are planted as files into a folder of their own: the group knows no list, so a file is all there is to it.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import jsonschema
+import pytest
+
+from groupspec.conformance import cli
+from groupspec.conformance.commands import _common
+from groupspec.conformance.commands._common import progress, writable_folder, write_json
+from groupspec.conformance.errors import InternalProblem, UsageProblem
+
+
+@pytest.fixture
+def plant(monkeypatch: pytest.MonkeyPatch) -> click.Command:
+    """A command named `planted` whose ending the test chooses with --end."""
+
+    @click.command()
+    @click.option("--end", type=click.Choice(["well", "code", "usage", "internal", "crash", "stop", "ctx"]))
+    @click.pass_context
+    def command(context: click.Context, end: str) -> int | None:
+        match end:
+            case "code":
+                return 4
+            case "usage":
+                raise UsageProblem("no such client 'x'", "argument 1", ["aiokafka", "reference"], "see --list")
+            case "internal":
+                raise InternalProblem("the log goes backwards")
+            case "crash":
+                raise ZeroDivisionError("planted")
+            case "stop":
+                raise KeyboardInterrupt
+            case "ctx":
+                context.exit(1)
+        return None
+
+    monkeypatch.setattr(cli.LazyGroup, "list_commands", lambda self, ctx: ["planted"])
+    monkeypatch.setattr(cli.LazyGroup, "get_command", lambda self, ctx, name: command)
+    return command
+
+
+@pytest.mark.usefixtures("plant")
+@pytest.mark.parametrize(
+    ("end", "code"), [("well", 0), ("ctx", 1), ("usage", 2), ("internal", 3), ("crash", 3), ("code", 4), ("stop", 2)]
+)
+def test_each_ending_has_its_exit_code(end: str, code: int) -> None:
+    assert cli.main(["planted", "--end", end]) == code
+
+
+@pytest.mark.usefixtures("plant")
+def test_a_usage_problem_is_told_in_four_parts_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main(["planted", "--end", "usage"])
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines() == [
+        "groupspec: no such client 'x'",
+        "  where:   argument 1",
+        "  allowed: aiokafka, reference",
+        "  next:    see --list",
+    ]
+
+
+@pytest.mark.usefixtures("plant")
+def test_a_crash_is_called_our_defect_and_shows_where(capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main(["planted", "--end", "crash"])
+    err = capsys.readouterr().err
+    assert "ZeroDivisionError: planted" in err
+    assert "defect of groupspec" in err
+    assert "report it" in err
+
+
+@pytest.mark.parametrize("arguments", [["nonesuch"], ["--nonesuch"], ["doctor", "--nonesuch"], ["doctor", "extra"], []])
+def test_what_the_command_line_does_not_know_is_a_usage_problem(arguments: list[str]) -> None:
+    assert cli.main(arguments) == 2
+
+
+def test_an_unknown_command_is_answered_with_those_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["docter"]) == 2
+    err = capsys.readouterr().err
+    assert "there is no command 'docter'" in err
+    assert "doctor" in err
+    assert "did you mean `groupspec doctor`?" in err
+
+
+def test_a_command_without_a_file_is_not_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "render.py").write_text('"""`groupspec render`: pictures of the machines."""\n')
+    (tmp_path / "_common.py").write_text("")
+    monkeypatch.setattr(cli, "COMMANDS", tmp_path)
+    assert cli.main(["--help"]) == 0
+    out = capsys.readouterr().out
+    assert "render  pictures of the machines." in out
+    assert "_common" not in out
+    assert "doctor  " not in out
+
+
+def test_help_imports_no_command() -> None:
+    """Some pull in Spark or a Kafka client; help must come at once."""
+    program = (
+        "import sys; from groupspec.conformance.cli import main; main(['--help']);"
+        "sys.exit(bool({'pyspark', 'pyarrow', 'numba', 'kafka', 'hypothesis', 'kio'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=False).returncode == 0
+
+
+def leaf_commands(group: click.Group, context: click.Context, path: str = "") -> list[tuple[str, click.Command]]:
+    """Every command that does something, with its words: `trace check`, `doctor`."""
+    result: list[tuple[str, click.Command]] = []
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        words = f"{path} {name}".strip()
+        result += leaf_commands(command, context, words) if isinstance(command, click.Group) else [(words, command)]
+    return result
+
+
+def test_every_command_has_help_with_an_example_and_can_write_json() -> None:
+    context = click.Context(cli.cli)
+    for words, command in leaf_commands(cli.cli, context):
+        assert "example" in (command.help or "").lower(), f"groupspec {words} --help shows no example"
+        options = {option for parameter in command.params for option in parameter.opts}
+        assert "--json" in options, f"groupspec {words} has no --json"
+
+
+def test_every_schema_is_a_schema() -> None:
+    for file in _common.SCHEMAS.glob("*.json"):
+        jsonschema.Draft202012Validator.check_schema(json.loads(file.read_text()))
+
+
+def test_a_result_that_keeps_its_schema_is_written_whole(tmp_path: Path) -> None:
+    file = tmp_path / "new" / "doctor.json"
+    write_json("doctor", {"found": [], "missing": []}, file)
+    assert json.loads(file.read_text()) == {"found": [], "missing": []}
+    assert [entry.name for entry in file.parent.iterdir()] == ["doctor.json"]
+
+
+def test_a_result_that_breaks_its_schema_is_our_defect_and_is_not_written(tmp_path: Path) -> None:
+    file = tmp_path / "doctor.json"
+    file.write_text("what was there")
+    with pytest.raises(InternalProblem, match=r"breaks its own schema") as problem:
+        write_json("doctor", {"found": [{"name": 7}], "missing": []}, file)
+    assert "found[0]" in problem.value.where
+    assert file.read_text() == "what was there"
+
+
+def test_a_command_without_a_schema_is_our_defect() -> None:
+    with pytest.raises(InternalProblem) as problem:
+        write_json("nonesuch", {}, None)
+    assert "no schema nonesuch.json" in str(problem.value)
+
+
+def test_a_file_where_a_folder_should_be_is_a_usage_problem(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageProblem, match="cannot write the output"):
+        write_json("doctor", {"found": [], "missing": []}, tmp_path / "file" / "doctor.json")
+    with pytest.raises(UsageProblem, match="cannot write the output"):
+        writable_folder(tmp_path / "file" / "report")
+
+
+def test_a_folder_is_made_when_it_can_be(tmp_path: Path) -> None:
+    assert writable_folder(tmp_path / "a" / "b").is_dir()
+
+
+def test_progress_is_silent_when_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress("joining", total=2) as steps:
+        steps.done()
+        steps.now("synchronising")
+        steps.done()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_reader_that_has_seen_enough_ends_the_run_quietly() -> None:
+    """`groupspec ... | head -1`: the pipe is closed while results are still being written."""
+    for arguments in (["doctor"], ["--help"]):
+        program = (
+            "import os, sys; from groupspec.conformance import cli; "
+            f"r, w = os.pipe(); os.close(r); os.dup2(w, 1); sys.exit(cli.main({arguments}))"
+        )
+        run = subprocess.run([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True, check=False)
+        assert (run.returncode, run.stderr) == (4, "")
