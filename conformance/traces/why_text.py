@@ -18,6 +18,8 @@ from groupspec.conformance.traces.dialects import ParsedLog
 from groupspec.conformance.traces.findings import Contribution, Rebalance
 from groupspec.conformance.traces.why import Answer, advice
 
+# Piped output is read in editors and tickets: it gets more room than the 80 columns of no terminal.
+_PIPED_WIDTH = 130
 _TROUBLE = {"session_timeout", "poll_timeout", "sync_timeout", "abandoned_consumer", "coordinator_restart", "unknown"}
 
 
@@ -25,10 +27,11 @@ def show(answer: Answer, console: Console, zone: tzinfo, evidence: bool = True) 
     """Print the explanation; `zone` is that of the times shown, `evidence` False leaves the log lines out."""
     found = answer.explanation
     rebalances = found.rebalances
+    if not console.is_terminal:
+        console.width = max(console.width, _PIPED_WIDTH)
     console.print(f"Group [bold]{escape(found.group)}[/]: {_summary(rebalances)}")
     if rebalances:
-        # Piped output is read in editors and tickets: give it more room than the 80 columns of no terminal.
-        console.print(_timeline(rebalances, zone), width=max(console.width, 1 if console.is_terminal else 130))
+        console.print(_timeline(rebalances, zone))
     if evidence:
         for number, rebalance in enumerate(rebalances, start=1):
             _show_evidence(number, rebalance, console)
@@ -54,21 +57,20 @@ def _summary(rebalances: list[Rebalance]) -> str:
 
 def _timeline(rebalances: list[Rebalance], zone: tzinfo) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
+    days = {_time(rebalance.at_ms, zone)[:10] for rebalance in rebalances}
     table.add_column("#", justify="right")
-    table.add_column("began at", no_wrap=True)
+    table.add_column("began at" if len(days) > 1 else f"{days.pop()}", no_wrap=True)
     table.add_column("generation", no_wrap=True)
-    table.add_column("members", justify="right")
+    table.add_column("members", justify="right", no_wrap=True)
     table.add_column("cause", no_wrap=True)
-    table.add_column("who", overflow="fold")
+    table.add_column("who", overflow="fold", min_width=8)
     table.add_column("took", justify="right", no_wrap=True)
-    table.add_column("remarks", overflow="fold")
-    day = ""
+    table.add_column("remarks", overflow="fold", min_width=12)
     for number, rebalance in enumerate(rebalances, start=1):
         began = _time(rebalance.at_ms, zone)
-        new_day, day = began[:10] != day, began[:10]
         table.add_row(
             str(number),
-            began if new_day else began[11:].rjust(len(began)),
+            began if days else began[11:],
             _generations(rebalance),
             str(rebalance.members) if rebalance.members >= 0 else "",
             Text(rebalance.cause, "red" if rebalance.cause in _TROUBLE else "cyan"),
@@ -82,8 +84,10 @@ def _timeline(rebalances: list[Rebalance], zone: tzinfo) -> Table:
 def _remarks(rebalance: Rebalance) -> list[str]:
     said = ["second round"] if rebalance.follow_up else []
     said += [_contribution(part) for part in _others(rebalance)]
-    if rebalance.alternatives:
-        said.append("or " + " or ".join(rebalance.alternatives))
+    told = {part.cause for part in rebalance.contributions}
+    alternatives = [cause for cause in rebalance.alternatives if cause not in told]
+    if alternatives:
+        said.append("or " + " or ".join(alternatives))
     return said
 
 
@@ -117,7 +121,7 @@ def _time(at_ms: int, zone: tzinfo) -> str:
 def _show_evidence(number: int, rebalance: Rebalance, console: Console) -> None:
     console.print(Text(f"\n#{number} {rebalance.cause} {rebalance.member}: {causes.MEANINGS[rebalance.cause]}", "bold"))
     for place in rebalance.evidence:
-        console.print(Text(f"  {place.file}:{place.line}: ", "dim").append(place.text, "default"))
+        console.print(Text(f"  {place.file}:{place.line}: ", "dim").append(place.text, "not dim"))
 
 
 def _show_advice(rebalances: list[Rebalance], console: Console) -> None:
@@ -128,7 +132,7 @@ def _show_advice(rebalances: list[Rebalance], console: Console) -> None:
     if first:
         console.print("\n[bold]What to change[/]")
     for cause, (text, numbers) in first.items():
-        console.print(Text(f"  {cause} ({', '.join(numbers)}): ", "bold").append(text, "default"))
+        console.print(Text(f"  {cause} ({', '.join(numbers)}): ", "bold").append(text, "not bold"))
 
 
 def _show_logs(answer: Answer, console: Console) -> None:
