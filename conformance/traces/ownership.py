@@ -1,0 +1,69 @@
+"""T-TWO-OWNERS: in one generation a partition has one owner.
+
+The rule is about a group, so it comes after the members: each assigned callback that ends is a *claim* of all that the member
+then owns, in its generation. Two members that claim one partition in one generation break the rule. It is keyed by
+generation and not by time, because the clocks of two hosts say nothing about each other.
+
+The violation is told of the later member in the order of names; its first claim of the partition is the place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from groupspec.conformance.traces.plain import Claim
+from groupspec.conformance.traces.trace_rules import CODES, detail
+
+RULE: Final = "T-TWO-OWNERS"
+
+Ints = npt.NDArray[np.int64]
+
+
+class Conflict(NamedTuple):
+    """The claim of a second owner; all are numbers of the checker. The first eight are the columns of a claim."""
+
+    group: int
+    generation: int
+    partition: int
+    member: int
+    seq: int
+    at_us: int
+    event: int
+    state: int
+    other: int
+
+
+def text(generation: int, partition: str, other: str) -> str:
+    """The violation in words."""
+    return detail(CODES[RULE], 0, generation, partition, other)
+
+
+def find(batches: Sequence[Ints]) -> list[Conflict]:
+    """The conflicts among these claims. Members are numbered in the order of their names."""
+    if not batches:
+        return []
+    claims = np.concatenate(batches)
+    claims = claims[np.lexsort((claims[:, 4], claims[:, 3], claims[:, 2], claims[:, 1], claims[:, 0]))]
+    if len(claims) < 2:
+        return []
+    same_partition = np.all(claims[1:, :3] == claims[:-1, :3], axis=1)
+    other_member = claims[1:, 3] != claims[:-1, 3]
+    places = np.flatnonzero(same_partition & other_member) + 1
+    return [Conflict._make([*claims[place].tolist(), int(claims[place - 1, 3])]) for place in places]
+
+
+def find_plainly(claims: Iterable[Claim]) -> list[tuple[Claim, str]]:
+    """The same for the claims of one group, in plain Python: the second owner's claim, and the other member."""
+    owners: dict[tuple[int, str], dict[str, Claim]] = {}
+    for claim in claims:
+        owners.setdefault((claim.generation, claim.partition), {}).setdefault(claim.member, claim)
+    conflicts = []
+    for by_member in owners.values():
+        names = sorted(by_member)
+        conflicts += [(by_member[name], other) for other, name in pairwise(names)]
+    return conflicts

@@ -1,0 +1,172 @@
+"""The one trace schema: what a recorded event is, as NDJSON and as Parquet.
+
+A *trace* is what one member of one group did in one run, event by event, numbered from 0 without gaps. The reference
+implementation, the wire kit and the log dialects all write this form, so that one kernel can judge them all. A line of NDJSON
+and a row of Parquet say the same thing; the Parquet row carries the event's number (`event_code`) too, so that the kernel
+need not compare strings.
+
+The schema is strict: a field that is missing, unknown, of another type or out of range puts the line into quarantine (see
+`reading`), because a lenient reader makes a checker that finds nothing. A change of meaning raises VERSION.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import msgspec
+import pyarrow as pa
+from msgspec import Meta
+
+VERSION: Final = 1
+SCHEMA_FILE: Final = Path(__file__).with_name("trace.schema.json")
+
+EventName = Literal[
+    "config",
+    "subscribed",
+    "unsubscribed",
+    "poll",
+    "lookup_sent",
+    "lookup_answered",
+    "coordinator_lost",
+    "join_sent",
+    "join_answered",
+    "sync_sent",
+    "sync_answered",
+    "heartbeat_sent",
+    "heartbeat_answered",
+    "leave_sent",
+    "leave_answered",
+    "commit_sent",
+    "commit_answered",
+    "revoked_started",
+    "revoked",
+    "lost_started",
+    "lost",
+    "assigned_started",
+    "assigned",
+    "poll_expired",
+    "session_expired",
+    "closed",
+]
+SourceName = Literal["reference", "wire", "log"]
+
+# The numbers are written into Parquet files: append, never reorder.
+EVENTS: Final[tuple[str, ...]] = EventName.__args__  # type: ignore[attr-defined]
+EVENT_CODES: Final[dict[str, int]] = {name: code for code, name in enumerate(EVENTS)}
+SOURCES: Final[tuple[str, ...]] = SourceName.__args__  # type: ignore[attr-defined]
+SOURCE_CODES: Final[dict[str, int]] = {name: code for code, name in enumerate(SOURCES)}
+
+# Errors that the kernel tells apart; every other name is OTHER. The first stands for "no error".
+ERRORS: Final[tuple[str, ...]] = (
+    "NONE",
+    "COORDINATOR_LOAD_IN_PROGRESS",
+    "COORDINATOR_NOT_AVAILABLE",
+    "NOT_COORDINATOR",
+    "ILLEGAL_GENERATION",
+    "UNKNOWN_MEMBER_ID",
+    "REBALANCE_IN_PROGRESS",
+    "MEMBER_ID_REQUIRED",
+    "FENCED_INSTANCE_ID",
+    "DISCONNECTED",
+    "TIMED_OUT",
+    "OTHER",
+)
+ERROR_CODES: Final[dict[str, int]] = {name: code for code, name in enumerate(ERRORS)}
+
+_INT64_MAX: Final = 2**63 - 1
+_INT32_MAX: Final = 2**31 - 1
+Name = Annotated[str, Meta(min_length=1)]
+
+
+class TraceLine(msgspec.Struct, forbid_unknown_fields=True, gc=False, frozen=True):
+    """One event of one member.
+
+    v           the schema's version
+    run         one recording; generations and sequence numbers mean nothing across runs
+    group       the group's id
+    member      the client id: who the member is for its operator, whatever member ids the broker gives it
+    seq         0, 1, 2, ... for each (run, group, member), without gaps
+    at_us       microseconds of a clock that does not go back within a member; never compared between members
+    source      who recorded it: the reference itself, the wire kit's broker, or a log
+    event       what happened (closed list)
+    error       the error's name in an answer, NONE when it succeeded; null when the event is no answer
+    generation  that of the request or answer, else the member's own; -1: none
+    member_id   the id that the broker gave; "": none
+    partitions  what a callback was about ("topic-0")
+    detail      anything more, small; `config` has the member's settings here
+    """
+
+    v: Literal[1]
+    run: Name
+    group: Name
+    member: Name
+    seq: Annotated[int, Meta(ge=0, le=_INT64_MAX)]
+    at_us: Annotated[int, Meta(ge=0, le=_INT64_MAX)]
+    source: SourceName
+    event: EventName
+    error: Name | None = None
+    generation: Annotated[int, Meta(ge=-1, le=_INT32_MAX)] = -1
+    member_id: str = ""
+    partitions: tuple[Name, ...] = ()
+    detail: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+class Settings(msgspec.Struct, gc=False, frozen=True):
+    """The detail of a `config` event: what the member was configured with. An interval of 0 is not judged."""
+
+    rebalance: Literal["eager", "cooperative"]
+    session_timeout_ms: Annotated[int, Meta(ge=0)]
+    max_poll_interval_ms: Annotated[int, Meta(ge=0)]
+    heartbeat_interval_ms: Annotated[int, Meta(ge=0)] = 0
+    static: bool = False
+
+
+# Strings are dictionary encoded: a trace repeats few of them very often.
+_TEXT: Final = pa.dictionary(pa.int32(), pa.string())
+
+
+def plain(kind: pa.DataType) -> pa.DataType:
+    """The type of a column before it is dictionary encoded."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+ARROW_SCHEMA: Final = pa.schema(
+    [
+        pa.field("run", _TEXT, nullable=False),
+        pa.field("group", _TEXT, nullable=False),
+        pa.field("member", _TEXT, nullable=False),
+        pa.field("seq", pa.int64(), nullable=False),
+        pa.field("at_us", pa.int64(), nullable=False),
+        pa.field("source", _TEXT, nullable=False),
+        pa.field("event", _TEXT, nullable=False),
+        pa.field("event_code", pa.int8(), nullable=False),
+        pa.field("error", _TEXT, nullable=True),
+        pa.field("generation", pa.int32(), nullable=False),
+        pa.field("member_id", _TEXT, nullable=False),
+        pa.field("partitions", pa.list_(pa.string()), nullable=False),
+        pa.field("detail", pa.string(), nullable=True),
+    ],
+    metadata={"groupspec.trace.version": str(VERSION)},
+)
+
+
+def json_schema() -> dict[str, object]:
+    """The JSON Schema of one NDJSON line, made from `TraceLine`; committed as trace.schema.json."""
+    [line], definitions = msgspec.json.schema_components([TraceLine], ref_template="#/$defs/{name}")
+    body = dict(definitions["TraceLine"] if "$ref" in line else line)
+    properties = dict(body["properties"])
+    properties["detail"] = {"anyOf": [{"type": "object"}, {"type": "null"}], "default": None}
+    properties["partitions"] = {"type": "array", "items": {"type": "string", "minLength": 1}, "default": []}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"groupspec trace event, version {VERSION}",
+        **{key: value for key, value in body.items() if key != "title"},
+        "properties": properties,
+    }
+
+
+def schema_text() -> str:
+    """The committed file's text."""
+    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
