@@ -57,12 +57,11 @@ class Planted:
 def planted(tmp_path: Path) -> Planted:
     copy = tmp_path / "copy"
     copy.mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)
-    for package in settings()["tool"]["setuptools"]["packages"]:
-        folder = copy.joinpath(*package.split(".")[1:])
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "__init__.py").write_text('"""Empty."""\n')
+    for package in (*FOLDERS, "impl/core", "spec/compiler"):
+        (copy / package).mkdir()
+        (copy / package / "__init__.py").write_text('"""Empty."""\n')
     for folder_name in FOLDERS:
         (copy / folder_name / "py.typed").touch()
     for contract in settings()["tool"]["importlinter"]["contracts"]:

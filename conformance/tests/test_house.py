@@ -6,10 +6,12 @@ Each of these has gone wrong somewhere without a sign: a package that is not ins
 
 from __future__ import annotations
 
-import fnmatch
 import os
 import re
+import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -17,42 +19,32 @@ from groupspec.conformance.tests.repository import FOLDERS, ROOT, files_below, p
 
 PIN = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)==[0-9][A-Za-z0-9.!+]*")
 
+BUILD = "from setuptools import build_meta; build_meta.build_editable('wheel', {'editable_mode': 'strict'})"
+
 
 def canonical(name: str) -> str:
     """A distribution's name as an index compares it."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def test_the_list_of_packages_is_complete() -> None:
-    listed = settings()["tool"]["setuptools"]["packages"]
-    there = sorted(
-        "groupspec." + ".".join(path.relative_to(ROOT).parts[:-1])
-        for folder in FOLDERS
-        for path in files_below(ROOT / folder)
-        if path.name == "__init__.py"
+def test_an_install_holds_every_file(tmp_path: Path) -> None:
+    """A strict editable install of a copy of this tree; its links are the list of what an install holds."""
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy)
+    wanted = {path.relative_to(ROOT) for folder in FOLDERS for path in files_below(ROOT / folder)}
+    for path in wanted:
+        (copy / path).parent.mkdir(parents=True, exist_ok=True)
+        (copy / path).write_bytes(b"")
+    (copy / "wheel").mkdir()
+    subprocess.run([sys.executable, "-c", BUILD], cwd=copy, capture_output=True, check=True)
+    (links,) = (copy / "build").glob("__editable__*/groupspec")
+    left_out = wanted - {path.relative_to(links) for path in links.rglob("*")}
+    assert not left_out, (
+        "not installed; a folder with Python files needs an __init__.py, and any other kind of file an entry in "
+        "pyproject.toml, [tool.setuptools.package-data]"
     )
-    assert listed == there, "pyproject.toml, [tool.setuptools] packages: list exactly these, sorted"
-
-
-def test_every_folder_with_python_files_is_a_package() -> None:
-    without = {
-        str(path.parent.relative_to(ROOT))
-        for folder in FOLDERS
-        for path in files_below(ROOT / folder)
-        if path.suffix == ".py" and not (path.parent / "__init__.py").exists()
-    }
-    assert not without, f"no __init__.py in {sorted(without)}: it would not be installed"
-
-
-def test_every_file_that_is_not_python_is_package_data() -> None:
-    patterns = settings()["tool"]["setuptools"]["package-data"]["*"]
-    left_out = [
-        str(path.relative_to(ROOT))
-        for folder in FOLDERS
-        for path in files_below(ROOT / folder)
-        if path.suffix != ".py" and not any(fnmatch.fnmatch(path.name, p.removeprefix("**/")) for p in patterns)
-    ]
-    assert not left_out, "pyproject.toml, [tool.setuptools.package-data]: nothing matches these files"
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
