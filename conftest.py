@@ -1,0 +1,10 @@
+"""What every test of the repository starts from: Hypothesis without a clock.
+
+Hypothesis fails a test whose example takes longer than 200 ms, by the wall clock. That finds nothing here, where time
+is virtual, and fails a good test on a busy machine.
+"""
+
+from hypothesis import settings
+
+settings.register_profile("groupspec", deadline=None, print_blob=True)
+settings.load_profile("groupspec")
