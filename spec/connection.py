@@ -41,7 +41,9 @@ class Connection(StateMachine):
     _IDLE = (DOWN, INITIALIZED, STABLE)
 
     #   in state               on event                 goes to                when                                       do                                            rules
-    row(DOWN,                  "started",               INITIALIZED,                                                                                                    rules="D7")
+    row(DOWN,                  "started",               INITIALIZED,           when="not member_needs",                                                                 rules="D7")
+    row(DOWN,                  "started",               COORDINATOR_DISCOVERY, when="member_needs",                       do=["look_up"],                               rules="D7")
+    row(DOWN,                  "coordinator_needed",    None,                                                             do=["note_need"],                             rules="D7")
     row(_RUNNING,              "stopped",               DOWN,                                                             do=["forget_coordinator", "need_nothing"],    rules="L4")
 
     row(INITIALIZED,           "coordinator_needed",    COORDINATOR_DISCOVERY, when="lookup_wait == 'none'",              do=["note_need", "look_up"],                  rules="D7 D2")
@@ -50,12 +52,12 @@ class Connection(StateMachine):
     row(INITIALIZED,           "commit_or_fetch_asked", None,                  when="lookup_wait != 'none'",              do=["note_ask"],                              rules="D3")
     row((COORDINATOR_DISCOVERY, STABLE), "coordinator_needed", None,                                                      do=["note_need"],                             rules="D2 D4")
     row((COORDINATOR_DISCOVERY, STABLE), "commit_or_fetch_asked", None,                                                   do=["note_ask"],                              rules="D2 D4")
-    row(_RUNNING,              "coordinator_needless",  None,                                                             do=["end_need"],                              rules="D7")
+    row((DOWN, *_RUNNING),     "coordinator_needless",  None,                                                             do=["end_need"],                              rules="D7")
     row(_RUNNING,              "asks_settled",          None,                  when="asked",                              do=["end_asks"],                              rules="D7")
 
     row(COORDINATOR_DISCOVERY, "lookup_found",          STABLE,                when="current",                            do=["know_coordinator"],                      rules="D2 D4")
     row(COORDINATOR_DISCOVERY, "lookup_retriable",      INITIALIZED,           when="current",                            do=["back_off_lookup"],                       rules="D2 D3 D7")
-    row(COORDINATOR_DISCOVERY, "lookup_fatal",          INITIALIZED,           when="current",                            do=["await_poll_to_look_up", "throw"],        rules="D2 H4")
+    row(COORDINATOR_DISCOVERY, "lookup_fatal",          INITIALIZED,           when="current",                            do=["await_poll_to_look_up", "end_asks", "throw"], rules="D2 H4")
     row(INITIALIZED,           "lookup_backoff_elapsed", COORDINATOR_DISCOVERY, when="lookup_wait == 'backoff' and (member_needs or asked)",     do=["look_up"],            rules="D1 D3 D7")
     row(INITIALIZED,           "lookup_backoff_elapsed", None,                 when="lookup_wait == 'backoff' and not (member_needs or asked)", do=["end_lookup_wait"],    rules="D7")
     row(INITIALIZED,           "application_polled",    COORDINATOR_DISCOVERY, when="lookup_wait == 'poll' and (member_needs or asked)",         do=["look_up"],            rules="D1 D7")
@@ -64,19 +66,23 @@ class Connection(StateMachine):
     row(STABLE,                "coordinator_gone",      COORDINATOR_DISCOVERY, when="member_needs or asked",                 do=["forget_coordinator", "look_up"],         rules="D1 D5")
     row(STABLE,                "coordinator_gone",      INITIALIZED,           when="not (member_needs or asked)",             do=["forget_coordinator"],                    rules="D1 D5 D7")
 
+    row(STABLE,                "ask_coordinator_gone",  COORDINATOR_DISCOVERY, when="current and asked",                  do=["forget_coordinator", "look_up"],         rules="D1 D5")
+
     # what changes nothing
     ignored(_RUNNING,          "started",               because="already")
     ignored(DOWN,              "stopped",               because="already")
-    ignored(DOWN,              ("coordinator_needed", "coordinator_needless", "coordinator_gone", "application_polled", "asks_settled"), because="nothing_waits")
+    ignored(DOWN,              ("coordinator_gone", "application_polled", "asks_settled"), because="nothing_waits")
     ignored(_RUNNING,          "asks_settled",          because="nothing_waits", when="not asked")
     ignored((INITIALIZED, COORDINATOR_DISCOVERY), "coordinator_gone", because="already")
     ignored(INITIALIZED,       "application_polled",    because="nothing_waits", when="lookup_wait != 'poll'")
     ignored((COORDINATOR_DISCOVERY, STABLE), "application_polled", because="nothing_waits")
     ignored(INITIALIZED,       "lookup_backoff_elapsed", because="timer_off", when="lookup_wait != 'backoff'")
     ignored((DOWN, COORDINATOR_DISCOVERY, STABLE), "lookup_backoff_elapsed", because="timer_off")
-    ignored((DOWN, *_RUNNING), ("lookup_found", "lookup_retriable", "lookup_fatal"), because="late", when="not current")
+    ignored((DOWN, *_RUNNING), ("lookup_found", "lookup_retriable", "lookup_fatal", "ask_coordinator_gone"), because="late", when="not current")
     # what a correct application never does: ask a consumer that is closed
     error(DOWN,                "commit_or_fetch_asked", rule="L4")
     # what a correct peer never does: answer a lookup that is not out
     error(_IDLE,               ("lookup_found", "lookup_retriable", "lookup_fatal"), rule="D2", when="current")
+    error((DOWN, INITIALIZED, COORDINATOR_DISCOVERY), "ask_coordinator_gone", rule="J9", when="current")
+    error(STABLE,              "ask_coordinator_gone",  rule="J9", when="current and not asked")
     # fmt: on

@@ -128,7 +128,6 @@ _ENTRIES: Final = (
             "rebalance:PREPARING_REBALANCE.join_fenced",
             "rebalance:*.callback_started",
             "rebalance:*.partitions_revoked",
-            "rebalance:*.partitions_assigned",
         ),
     ),
     Difference(

@@ -147,6 +147,8 @@ EVENTS: Final[Mapping[str, Event]] = _by_name(
     Event("commit_unknown_member", "message", _ANSWER, doc="OffsetCommit: the coordinator does not know this id"),
     Event("commit_illegal_generation", "message", _ANSWER, doc="OffsetCommit: an older or newer generation"),
     Event("commit_fenced", "message", _ANSWER, doc="OffsetCommit: another process has this instance id"),
+    # answers to OffsetFetch, as far as they concern the coordinator
+    Event("ask_coordinator_gone", "message", _ANSWER, doc="OffsetFetch: not the coordinator, or no answer"),
     # timers
     Event("heartbeat_due", "timer", doc="heartbeat.interval.ms since the last one was sent, or the backoff after a failed one"),
     Event("session_expired", "timer", doc="session.timeout.ms without a sign of life from the coordinator"),
@@ -269,6 +271,10 @@ RESPONSES: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
         ("OffsetCommit", "REQUEST_TIMED_OUT"): "commit_coordinator_gone",
         ("OffsetCommit", "DISCONNECTED"): "commit_coordinator_gone",
         ("OffsetCommit", "TIMED_OUT"): "commit_coordinator_gone",
+        ("OffsetFetch", "COORDINATOR_NOT_AVAILABLE"): "ask_coordinator_gone",
+        ("OffsetFetch", "NOT_COORDINATOR"): "ask_coordinator_gone",
+        ("OffsetFetch", "DISCONNECTED"): "ask_coordinator_gone",
+        ("OffsetFetch", "TIMED_OUT"): "ask_coordinator_gone",
         ("OffsetCommit", "REBALANCE_IN_PROGRESS"): "commit_rebalance_in_progress",
         ("OffsetCommit", "UNKNOWN_MEMBER_ID"): "commit_unknown_member",
         ("OffsetCommit", "ILLEGAL_GENERATION"): "commit_illegal_generation",
@@ -278,7 +284,7 @@ RESPONSES: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
 """(request, error) -> event. "other" stands for every error that the request's table does not name.
 
 Source: Kafka AbstractCoordinator (FindCoordinator, JoinGroup, SyncGroup, Heartbeat handlers), ConsumerCoordinator
-(OffsetCommit handler). DISCONNECTED and TIMED_OUT are the transport's, not the wire's.
+(OffsetCommit handler, and of the OffsetFetch handler what concerns the coordinator). DISCONNECTED and TIMED_OUT are the transport's, not the wire's.
 """
 
 # Why an event may be ignored ------------------------------------------------------------------------------------------
@@ -360,12 +366,12 @@ EFFECTS: Final[Mapping[str, Effect]] = _by_name(
     Effect("rejoin", {"follow_up": "False"}, ("rejoin_requested",)),
     Effect(
         "lose",
-        {"lost": "True", "callback_running": "False", "keeps": "False", "commit_step": "'none'", "preparing": "False", "follow_up": "False", "will_own": "False", "join_backoff": "False"},
+        {"lost": "True", "callback_running": "False", "keeps": "False", "commit_step": "'none'", "preparing": "False", "follow_up": "False", "will_own": "False"},
         ("heartbeats_disabled", "revocation_pending", "REVOKE_PARTITIONS"),
         doc="everything owned is lost: the callback says so, nothing is committed",
     ),
     Effect("lose_instead", {"lost": "True", "keeps": "False", "follow_up": "False", "will_own": "False"}, ("heartbeats_disabled",), doc="the callback that is due becomes onPartitionsLost"),
-    Effect("drop_rebalance", {"commit_step": "'none'", "preparing": "False", "follow_up": "False", "join_backoff": "False"}, ("heartbeats_disabled",)),
+    Effect("drop_rebalance", {"commit_step": "'none'", "preparing": "False", "follow_up": "False"}, ("heartbeats_disabled",)),
     Effect("start_leaving", {"leaving": "True", "commit_step": "'none'", "preparing": "False", "follow_up": "False"}),
     Effect("lose_but_stay", {"lost": "True", "callback_running": "False", "keeps": "False", "join_backoff": "False", "will_own": "False"}, ("revocation_pending", "REVOKE_PARTITIONS"), doc="a rebalance is given up to leave: its partitions count as lost"),
     Effect(

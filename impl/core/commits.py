@@ -304,6 +304,12 @@ class Commits:
             if operation.purpose not in (Purpose.SYNC, Purpose.ASYNC):
                 self._finish(operation, CommitFailedError("The membership is lost"))
 
+    def rebalance_abandoned(self) -> None:
+        """The rebalance that a commit was to precede will not take place."""
+        for operation in list(self._queue):
+            if operation.purpose is Purpose.REBALANCE:
+                self._finish(operation, CommitFailedError("The rebalance was abandoned"))
+
     def give_up_all(self, error: KafkaError) -> None:
         """No more time: every caller gets an answer (rule L2)."""
         for operation in list(self._queue):

@@ -191,7 +191,7 @@ HANDLERS: dict[Key, Handler] = {
     ("SyncGroup", "COORDINATOR_NOT_AVAILABLE"):    sync_coordinator_gone,
     ("SyncGroup", "DISCONNECTED"):                 sync_coordinator_gone,
     ("SyncGroup", "TIMED_OUT"):                    sync_coordinator_gone,
-    ("SyncGroup", "FENCED_INSTANCE_ID"):           sync_refused,
+    ("SyncGroup", "FENCED_INSTANCE_ID"):           answer(lambda core, a: core.joining.sync_fenced(a.error)),
     ("SyncGroup", "GROUP_AUTHORIZATION_FAILED"):   sync_refused,
     ("SyncGroup", "COORDINATOR_LOAD_IN_PROGRESS"): sync_refused,
     ("SyncGroup", "INCONSISTENT_GROUP_PROTOCOL"):  sync_refused,

@@ -158,10 +158,7 @@ class Joining:
     def join_fenced(self, code: ErrorCode) -> None:
         """Another process has this instance id: told, and silent until the next poll (rule X2)."""
         self._refuse("JoinGroup", code)
-        if self._core.membership.owned():
-            self._lose_identity(keep_member_id=False)
-        else:
-            self._core.membership.reset_identity(keep_member_id=False)
+        self._lose_identity(keep_member_id=False)
 
     def backoff_over(self) -> None:
         """The next try may be made."""
@@ -271,6 +268,11 @@ class Joining:
         self.start_over()
         self._wait_for_backoff()
         self._core.connection.forget(f"SyncGroup: {code.name}")
+
+    def sync_fenced(self, code: ErrorCode) -> None:
+        """Another process has this instance id: told, and silent until the next poll (rule X2)."""
+        self._refuse("SyncGroup", code)
+        self._lose_identity(keep_member_id=False)
 
     def sync_refused(self, code: ErrorCode) -> None:
         """The application is told; its next poll joins again."""

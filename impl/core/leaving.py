@@ -77,6 +77,7 @@ class Leaving:
         """Answers to JoinGroup and SyncGroup do not count any more (rule L3)."""
         self._core.membership.rejoin_needed = False
         self._core.joining.give_up()
+        self._core.commits.rebalance_abandoned()
         self._context.timers.disarm("join_backoff")
 
     def _release(self) -> None:

@@ -249,8 +249,7 @@ class Membership:
             self._assign(self._next_assignment)
 
     def _loss_callback_returned(self) -> None:
-        """It ran inside a poll: unless something else is owned, the member may join again at once."""
-        self.awaiting_poll = False
+        """Unless something else is owned, the member may join again, if the application has polled meanwhile."""
         self.lose_owned()
 
     # Losing the membership -------------------------------------------------------------------------------------------
@@ -293,8 +292,11 @@ class Membership:
         self.lose_identity(keep_member_id=False)
 
     def poll_interval_expired(self) -> None:
-        """The application has not polled for too long (KIP-62): leave, and wait for it. Ignored outside the group (P1)."""
-        if self._core.leaving.active or self.state in (RebalanceState.UNJOINED, RebalanceState.PREPARING_REBALANCE):
+        """The application has not polled for too long (KIP-62): leave, and wait for it. Ignored outside the group (P1).
+
+        A member whose round has failed, and which waits to join again, is still in the group, and may be as stuck as any.
+        """
+        if self._core.leaving.active or self.state is RebalanceState.UNJOINED:
             return
         self._context.note("poll_expired")
         self._core.leaving.send_leave_group("consumer poll timeout has expired.")

@@ -14,6 +14,7 @@ WAITING = {
     "SyncGroup": ("rebalance", "COMPLETING_REBALANCE"),
     "Heartbeat": ("timeouts", "IN_FLIGHT"),
     "OffsetCommit": ("rebalance", "PREPARE_REVOCATION"),
+    "OffsetFetch": ("connection", "STABLE"),
 }
 """Where the answer to each request is waited for."""
 

@@ -1,0 +1,213 @@
+"""Model and implementation side by side: after every input both must be in the same state, and have said the same.
+
+An *adapter* brings an event about in an implementation; a *probe* sits at the implementation's own front door and writes down
+every input that passes it, what came out, and how the implementation then describes itself. The model follows these
+inputs, not the intentions: when a driver with real threads does something by itself, such as firing a second timer, the model is
+told of that too.
+
+What is compared after each input: the states of the three machines, ownership, identity, and which timers run; and after each
+event, what was sent. Everything observed comes from `describe()` and from outputs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from groupspec.conformance.stateful.routes import Goal, Offer
+from groupspec.conformance.stateful.translation import Translation
+from groupspec.impl.core import events as impl
+from groupspec.impl.core.events import Description, UnsolicitedResponse
+from groupspec.spec.compiler.member import IllegalEvent, Member, MemberState, Move
+from groupspec.spec.vocabulary import CONSUMER_EVENTS, REQUESTS
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One input at the core's front door, what came out, and the description before and after."""
+
+    event: impl.InputEvent
+    outputs: tuple[impl.Output, ...]
+    before: Description
+    after: Description
+    refused: bool = False
+
+
+class Adapter(Protocol):
+    """Brings events about in one implementation."""
+
+    translation: Translation
+
+    def can(self, offer: Offer, state: MemberState, illegal: bool) -> bool:
+        """Whether this event can be brought about now. An illegal one is an answer to nothing."""
+
+    def perform(self, offer: Offer, variant: int, state: MemberState, illegal: bool) -> list[Observation]:
+        """Bring it about, and say what passed the front door. `variant` picks one of several errors that mean the same."""
+
+
+class Divergence(AssertionError):
+    """The implementation did something else than the specification says."""
+
+
+@dataclass
+class Lockstep:
+    """One run of model and implementation together."""
+
+    member: Member
+    state: MemberState
+    adapter: Adapter
+    history: list[str] = field(default_factory=list)
+    moves: list[Move] = field(default_factory=list)
+
+    def offer(self, offer: Offer, variant: int = 0) -> bool:
+        """Let one event happen on both sides. False: it can't be brought about now, and nothing has happened.
+
+        Raises:
+            Divergence: they differ.
+        """
+        illegal = self._is_illegal(offer)
+        if not self.adapter.can(offer, self.state, illegal):
+            return False
+        self.history.append(str(offer) + (" (illegal)" if illegal else ""))
+        said: list[str] = []
+        expected: list[str] = []
+        for observation in self.adapter.perform(offer, variant, self.state, illegal):
+            said += _said(observation.outputs)
+            expected += self._follow(observation)
+        if Counter(said) != Counter(expected):
+            raise self._divergence("what was sent", expected, said)
+        return True
+
+    def _is_illegal(self, offer: Offer) -> bool:
+        try:
+            self.member.react(self.state, offer.event, dict(offer.inputs))
+        except IllegalEvent:
+            return True
+        return False
+
+    def _follow(self, observation: Observation) -> list[str]:
+        if observation.refused:
+            return self._follow_refusal(observation)
+        named = self.adapter.translation.offers(self.state, observation.event, observation.before)
+        self._note_sent(observation)
+        emitted: list[str] = []
+        for offer in named:
+            try:
+                reaction = self.member.react(self.state, offer.event, dict(offer.inputs))
+            except IllegalEvent as illegal:
+                raise self._divergence(f"the answer to {offer}", f"refused: {illegal}", "accepted") from illegal
+            self.state = reaction.state
+            self.moves += reaction.moves
+            emitted += (word for word in reaction.emitted if word in _COMPARED)
+        if named:
+            self._compare(observation.after, named[0])
+        return emitted
+
+    def _follow_refusal(self, observation: Observation) -> list[str]:
+        named = self.adapter.translation.unsolicited
+        assert named is not None, "only an answer to nothing is refused"
+        try:
+            self.member.react(self.state, named.event, dict(named.inputs))
+        except IllegalEvent:
+            if observation.before != observation.after:
+                raise self._divergence(f"{named} was refused, but changed", observation.before, observation.after) from None
+            return []
+        raise self._divergence(f"the answer to {named}", "accepted", "refused as unsolicited")
+
+    def _note_sent(self, observation: Observation) -> None:
+        for output in observation.outputs:
+            if isinstance(output, impl.SendRequest):
+                self.adapter.translation.note_sent(output, observation.after)
+
+    def _compare(self, description: Description, named: Offer) -> None:
+        expected = expectations(self.member, self.state)
+        observed = observations(description)
+        for what, wanted in expected.items():
+            if observed[what] != wanted:
+                raise self._divergence(f"{what} after {named}", wanted, observed[what])
+
+    def _divergence(self, what: str, expected: object, observed: object) -> Divergence:
+        story = "\n  ".join(self.history)
+        return Divergence(
+            f"{what}\n the specification says: {expected}\n the implementation says: {observed}\n"
+            f"after ({self.member.rebalance}, auto_commit={self.member.value_of(self.state, 'auto_commit')}, "
+            f"static={self.member.value_of(self.state, 'static')})\n  {story}"
+        )
+
+    def fired(self) -> list[Goal]:
+        """(machine, row) of every transition that has fired, in order."""
+        return [(move.machine, move.row.id) for move in self.moves if move.row.kind == "transition"]
+
+
+_COMPARED = {*REQUESTS, *CONSUMER_EVENTS} - {"Fetch"}
+
+
+def _said(outputs: tuple[impl.Output, ...]) -> list[str]:
+    said = []
+    for output in outputs:
+        if isinstance(output, impl.SendRequest):
+            word = Translation.request_word(output)
+            if word in _COMPARED:
+                said.append(word)
+        elif isinstance(output, impl.Error | impl.RevokePartitions | impl.AssignPartitions):
+            said.append(output.type.value)
+    return said
+
+
+def expectations(member: Member, state: MemberState) -> dict[str, object]:
+    """What the specification says about the state, in terms that an implementation can be asked about."""
+
+    def value(name: str) -> object:
+        return member.value_of(state, name)
+
+    enabled = member.state_of(state, "timeouts") in ("IDLE", "IN_FLIGHT")
+    return {
+        "connection": member.state_of(state, "connection"),
+        "rebalance": member.state_of(state, "rebalance"),
+        "heartbeat": member.state_of(state, "timeouts"),
+        "owned": value("owned"),
+        "identity": value("identity"),
+        "subscribed": value("subscribed"),
+        "leaving": value("leaving"),
+        "timer heartbeat": enabled and not value("heartbeat_overdue"),
+        "timer poll_interval": enabled and not value("poll_overdue"),
+        "timer join_backoff": value("join_backoff"),
+        "timer lookup_backoff": value("lookup_wait") == "backoff",
+        "timer commit_backoff": value("commit_step") == "backoff",
+        "timer commit_deadline": value("commit_step") != "none",
+    }
+
+
+def observations(description: Description) -> dict[str, object]:
+    """The same, as an implementation describes itself."""
+    identity = "member" if description.generation >= 0 else "id" if description.member_id else "none"
+    seen: dict[str, object] = {
+        "connection": description.connection,
+        "rebalance": description.rebalance,
+        "heartbeat": description.heartbeat,
+        "owned": bool(description.owned),
+        "identity": identity,
+        "subscribed": description.subscribed,
+        "leaving": description.leaving,
+    }
+    for timer in ("heartbeat", "poll_interval", "join_backoff", "lookup_backoff", "commit_backoff", "commit_deadline"):
+        seen[f"timer {timer}"] = timer in description.timers_ms
+    return seen
+
+
+def probe(core: object, record: list[Observation]) -> None:
+    """Write every input of `core` down, with what comes out: `core.handle` is wrapped, nothing else is touched."""
+    handle, describe = core.handle, core.describe  # type: ignore[attr-defined]
+
+    def watched(event: impl.InputEvent, now_ms: int) -> list[impl.Output]:
+        before = describe()
+        try:
+            outputs: list[impl.Output] = handle(event, now_ms)
+        except UnsolicitedResponse:
+            record.append(Observation(event, (), before, describe(), refused=True))
+            raise
+        record.append(Observation(event, tuple(outputs), before, describe()))
+        return outputs
+
+    core.handle = watched  # type: ignore[attr-defined]

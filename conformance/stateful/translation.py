@@ -1,0 +1,211 @@
+"""From what reaches the implementation to what the specification calls it.
+
+The implementation has words of its own: it never imports the specification, and its events are commands, answers and timers.
+This is the one place where the two vocabularies meet. Nothing is decided here: an input becomes the event that the table of
+answers names, and `current` is settled by bookkeeping over request ids, never by asking the implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from groupspec.impl.core import events as impl
+from groupspec.impl.core.events import Description, SendRequest
+from groupspec.impl.core.messages import (
+    ErrorCode,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    SyncGroupResponse,
+    TopicPartition,
+)
+from groupspec.impl.core.protocol import decode_assignment
+from groupspec.spec.compiler.member import Member, MemberState
+from groupspec.spec.vocabulary import RESPONSES
+
+from groupspec.conformance.stateful.routes import Offer
+
+ASKED: Final = TopicPartition("asked", 0)
+"""A partition that no group assigns: its committed offset is asked for only to have something that needs a coordinator."""
+
+MANUAL: Final = "committed by the application"
+"""The metadata of the application's own commits, by which they are told from those before a rebalance."""
+
+COMMANDS: Final[Mapping[type[impl.InputEvent], str]] = MappingProxyType(
+    {
+        impl.Start: "started",
+        impl.Poll: "application_polled",
+        impl.EnforceRebalance: "rejoin_requested",
+        impl.Unsubscribe: "leave_requested",
+        impl.CallbackStarted: "callback_started",
+        impl.PartitionsRevoked: "partitions_revoked",
+        impl.PartitionsAssigned: "partitions_assigned",
+        impl.FetchCommitted: "commit_or_fetch_asked",
+        impl.Commit: "commit_or_fetch_asked",
+        impl.Close: "stopped",
+    }
+)
+"""Commands of the implementation -> events of the specification. (Subscribe depends on whether there is a subscription.)"""
+
+TIMERS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "heartbeat": "heartbeat_due",
+        "session": "session_expired",
+        "poll_interval": "poll_interval_expired",
+        "join_backoff": "join_backoff_elapsed",
+        "lookup_backoff": "lookup_backoff_elapsed",
+        "commit_backoff": "commit_backoff_elapsed",
+        "commit_deadline": "commit_deadline_expired",
+        "offsets_deadline": "asks_settled",
+    }
+)
+"""Timers of the implementation -> events of the specification."""
+
+WAITING: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        "FindCoordinator": ("connection", "COORDINATOR_DISCOVERY"),
+        "JoinGroup": ("rebalance", "PREPARING_REBALANCE"),
+        "SyncGroup": ("rebalance", "COMPLETING_REBALANCE"),
+        "Heartbeat": ("timeouts", "IN_FLIGHT"),
+    }
+)
+"""Where the answer to the newest request of each kind is waited for."""
+
+EVENTS_OF: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
+    {
+        event: tuple(answer for answer, name in RESPONSES.items() if name == event)
+        for event in dict.fromkeys(RESPONSES.values())
+    }
+)
+"""Event of the specification -> every (request, error) that means it."""
+
+
+def api_of(request: object) -> str:
+    """The name of a request, as Kafka's protocol has it."""
+    return type(request).__name__.removesuffix("Request")
+
+
+@dataclass
+class Sent:
+    """A request that went out, and the identity of that moment."""
+
+    request_id: int
+    request: object
+    member_id: str
+    generation: int
+    answered: bool = False
+
+    @property
+    def api(self) -> str:
+        """The name of the request."""
+        return api_of(self.request)
+
+    @property
+    def is_manual_commit(self) -> bool:
+        """Whether the application, not a rebalance, asked for this commit."""
+        return isinstance(self.request, OffsetCommitRequest) and any(o.metadata == MANUAL for o in self.request.offsets.values())
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether this looks up the committed offset that only `ASKED` needs."""
+        return isinstance(self.request, OffsetFetchRequest) and ASKED in self.request.partitions
+
+
+@dataclass
+class Translation:
+    """Follows one member: remembers what it sent, and names what reaches it."""
+
+    member: Member
+    sent: dict[int, Sent] = field(default_factory=dict)
+    asks: int = 0
+    unsolicited: Offer | None = None
+
+    def note_sent(self, output: SendRequest, description: Description) -> None:
+        """The member sent a request."""
+        self.sent[output.request_id] = Sent(output.request_id, output.request, description.member_id, description.generation)
+
+    def newest(self, api: str) -> Sent | None:
+        """The newest request of a kind, answered or not; of commits, only those before a rebalance."""
+        return next((s for s in reversed(self.sent.values()) if s.api == api and not s.is_manual_commit), None)
+
+    def newest_ask(self) -> Sent | None:
+        """The newest question for the offset that only a test asks for."""
+        return next((s for s in reversed(self.sent.values()) if s.is_asked), None)
+
+    def is_waited_for(self, state: MemberState, sent: Sent, before: Description) -> bool:
+        """Whether an answer to this request would be `current`: still waited for, and of the present identity."""
+        if sent.answered:
+            return False
+        if sent.api == "OffsetCommit":
+            if sent.is_manual_commit:
+                return (sent.member_id, sent.generation) == (before.member_id, before.generation)
+            return sent is self.newest("OffsetCommit") and self.member.value_of(state, "commit_step") == "out"
+        if sent.is_asked:
+            return self.asks > 0 and bool(self.member.value_of(state, "coordinator_known")) and sent is self.newest_ask()
+        machine, waiting = WAITING[sent.api]
+        if self.member.state_of(state, machine) != waiting or sent is not self.newest(sent.api):
+            return False
+        return sent.api != "JoinGroup" or self.join_is_out(state)
+
+    def join_is_out(self, state: MemberState) -> bool:
+        """Whether a JoinGroup is out, as `rebalance.py` defines it."""
+        value = self.member.value_of
+        return bool(value(state, "polled") and value(state, "coordinator_known") and not value(state, "join_backoff"))
+
+    def offers(self, state: MemberState, event: impl.InputEvent, before: Description) -> list[Offer]:
+        """What the specification calls this input; nothing if it says nothing about it."""
+        if isinstance(event, impl.ResponseReceived):
+            return self._answer(state, event, before)
+        if isinstance(event, impl.TimerExpired):
+            return self._expiry(event.timer)
+        if isinstance(event, impl.Subscribe):
+            return [Offer("rejoin_requested" if self.member.value_of(state, "subscribed") else "subscribed_to_topics")]
+        if isinstance(event, impl.FetchCommitted):
+            self.asks += 1
+        return [Offer(COMMANDS[type(event)])] if type(event) in COMMANDS else []
+
+    def _expiry(self, timer: str) -> list[Offer]:
+        if timer == "offsets_deadline":
+            pending, self.asks = self.asks, 0
+            return [Offer("asks_settled")] if pending else []
+        return [Offer(TIMERS[timer])] if timer in TIMERS else []
+
+    def _answer(self, state: MemberState, event: impl.ResponseReceived, before: Description) -> list[Offer]:
+        sent = self.sent.get(event.request_id)
+        if sent is None or not (sent.api in (*WAITING, "OffsetCommit") or sent.is_asked):
+            return []
+        current = self.is_waited_for(state, sent, before)
+        sent.answered = True
+        error = _error(event)
+        if sent.is_asked and error is ErrorCode.NONE:
+            return []
+        name = RESPONSES.get((sent.api, error.name)) or RESPONSES[sent.api, "other"]
+        if name != "sync_accepted":
+            settled = [Offer("asks_settled")] if sent.is_manual_commit and not self.asks else []
+            return [Offer(name, (("current", current),)), *settled]
+        assigned = _assigned(event)
+        owned = set(before.owned)
+        told = {"takes": bool(owned - assigned), "retains": bool(owned & assigned), "gains": bool(assigned - owned)}
+        return [Offer(name, (("current", current), *told.items()))]
+
+    @staticmethod
+    def request_word(output: SendRequest) -> str:
+        """What the specification calls a request that goes out; empty for the application's own commits."""
+        sent = Sent(output.request_id, output.request, "", -1)
+        return "" if sent.is_manual_commit else sent.api
+
+
+def _error(event: impl.ResponseReceived) -> ErrorCode:
+    response = event.response
+    if isinstance(response, OffsetCommitResponse) and response.error is ErrorCode.NONE:
+        return next((code for code in response.errors.values() if code is not ErrorCode.NONE), ErrorCode.NONE)
+    error: ErrorCode = response.error
+    return error
+
+
+def _assigned(event: impl.ResponseReceived) -> set[TopicPartition]:
+    assert isinstance(event.response, SyncGroupResponse)
+    return set(decode_assignment(event.response.assignment).partitions) if event.response.assignment else set()
