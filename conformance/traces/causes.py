@@ -101,9 +101,12 @@ _LEAVE_WORDS: Final[tuple[tuple[Cause, str], ...]] = (
 )
 # What clients say when they join again although they are members.
 _REJOIN_WORDS: Final[tuple[tuple[Cause | Literal["follow_up"], str], ...]] = (
-    ("follow_up", r"need to revoke partitions|revok\w+ .*re-?join|re-?join\w* after revok"),
+    ("follow_up", r"need to revoke|revok\w+ .*re-?join|re-?join\w* after revok|partitions were revoked"),
     ("metadata_change", r"metadata has changed|partition count|number of partitions|new partitions"),
-    ("subscription_change", r"subscription has changed|does not match the current subscription"),
+    (
+        "subscription_change",
+        r"subscription has changed|subscription or the metadata changed|not match the current subscription",
+    ),
     (
         "coordinator_restart",
         r"NOT_COORDINATOR|COORDINATOR_NOT_AVAILABLE|COORDINATOR_LOAD_IN_PROGRESS|(?:not|no longer) the (?:correct )?coord"
@@ -113,7 +116,7 @@ _REJOIN_WORDS: Final[tuple[tuple[Cause | Literal["follow_up"], str], ...]] = (
     # Consequences of trouble that the log shows elsewhere or not at all; they are no causes.
     (
         "unknown",
-        r"already rebalancing|rebalance failed|encountered .* from .* response|pro-actively leaving"
+        r"already rebalancing|the group rebalances|rebalance failed|encountered .* from .* response|pro-actively leaving"
         r"|given member-id",
     ),
     # Whatever else is said was given by the application to enforceRebalance(reason).

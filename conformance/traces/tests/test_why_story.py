@@ -112,6 +112,21 @@ def test_the_second_round_of_a_cooperative_rebalance_has_the_cause_of_the_first(
     assert "nothing of its own" in advice(second)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "need to revoke partitions [orders-1] as indicated by the current assignment and re-join",
+        "need to revoke partitions and re-join",
+        "partitions were revoked and can be assigned to others now",
+        "cooperative consumer rejoining after revoking what it lost in a rebalance",
+    ],
+)
+def test_words_for_the_second_round(pair: BrokerLog, said: str) -> None:
+    pair.rejoin("Updating metadata for member", "b", 2, said, after_ms=20)
+    pair.form(3, 2)
+    assert (last(pair).follow_up, last(pair).cause, last(pair).member) == (True, "join", "b")
+
+
 def test_a_silent_member_that_joins_again_long_after_a_round_changed_something(pair: BrokerLog) -> None:
     pair.rejoin("Updating metadata for member", "b", 2, "not provided", after_ms=8_000)
     pair.form(3, 2)
@@ -141,7 +156,9 @@ def test_a_silent_member_that_joins_again_long_after_a_round_changed_something(p
             "coordinator_restart",
         ),
         ("encountered COORDINATOR_NOT_AVAILABLE from SYNC_GROUP response", "coordinator_restart"),
+        ("the subscription or the metadata changed during the rebalance", "subscription_change"),
         ("group is already rebalancing", "unknown"),
+        ("a commit was refused because the group rebalances", "unknown"),
         ("rebalance failed due to 'TimeoutException'", "unknown"),
     ],
 )
