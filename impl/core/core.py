@@ -224,6 +224,7 @@ class Core:
         self.fetching.stop()
         self.metadata.stop()
         self.connection.stop()
+        self.requests.give_up_all()
         self.timers.disarm(*ORDER)
 
     def _refuse(self, event: InputEvent) -> None:

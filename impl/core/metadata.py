@@ -28,6 +28,9 @@ class Metadata:
         self._core = core
         self._context = core.context
         self._wanted: set[str] = set()
+        self._asked: set[str] = (
+            set()
+        )  # topics of the last request: only others are asked for before the backoff is over
         self._leaders: dict[str, dict[int, int]] = {}  # of topics that exist: partition -> leading node
         self._missing: set[str] = set()  # topics that the cluster said it does not have
         self._in_flight: Sent | None = None
@@ -69,10 +72,11 @@ class Metadata:
         """Ask if something is missing or wrong."""
         if self._in_flight is not None or not self._wanted or not self._is_needed():
             return
-        if self._context.now_ms < self._not_before_ms:
+        if self._wanted <= self._asked and self._context.now_ms < self._not_before_ms:
             self._context.timers.arm("metadata", self._not_before_ms)
             return
         self._stale = False
+        self._asked = set(self._wanted)
         self._not_before_ms = self._context.now_ms + self._context.config.retry_backoff_ms
         self._context.timers.disarm("metadata")
         self._in_flight = self._core.requests.send(

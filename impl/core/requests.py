@@ -84,6 +84,11 @@ class Requests:
             if len(self._given_up) > REMEMBERED:
                 del self._given_up[next(iter(self._given_up))]
 
+    def give_up_all(self) -> None:
+        """The end: no answer counts any more."""
+        for sent in list(self._pending.values()):
+            self.give_up(sent)
+
     def to_coordinator(self) -> list[Sent]:
         """The requests that the coordinator has not answered, oldest first."""
         return [sent for sent in self._pending.values() if sent.node == COORDINATOR]

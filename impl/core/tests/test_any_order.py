@@ -1,0 +1,244 @@
+"""Whatever happens in whatever order: what must never break, and that the member always recovers and always closes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from groupspec.impl.core.events import (
+    COORDINATOR,
+    AssignPartitions,
+    Close,
+    Closed,
+    Commit,
+    CompleteFuture,
+    EnforceRebalance,
+    Fetch,
+    FetchCommitted,
+    Output,
+    PartitionsAssigned,
+    PartitionsRevoked,
+    ResponseReceived,
+    RevokePartitions,
+    SendRequest,
+    Subscribe,
+    TimerExpired,
+    Unsubscribe,
+)
+from groupspec.impl.core.messages import (
+    ErrorCode,
+    FetchedPartition,
+    FetchRequest,
+    FetchResponse,
+    JoinGroupResponse,
+    ListedOffset,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    NoAnswer,
+    OffsetAndMetadata,
+    Response,
+    SyncGroupResponse,
+)
+from groupspec.impl.core.protocol import Assignment, encode_assignment
+from groupspec.impl.core.tests.scene import Scene, name, partitions
+from groupspec.impl.core.timers import ORDER
+
+GROUP_ERRORS = [
+    "NONE",
+    "NONE",
+    "NONE",
+    "DISCONNECTED",
+    "TIMED_OUT",
+    "NOT_COORDINATOR",
+    "COORDINATOR_LOAD_IN_PROGRESS",
+    "REBALANCE_IN_PROGRESS",
+    "UNKNOWN_MEMBER_ID",
+    "ILLEGAL_GENERATION",
+    "FENCED_INSTANCE_ID",
+    "MEMBER_ID_REQUIRED",
+    "GROUP_AUTHORIZATION_FAILED",
+    "UNKNOWN_SERVER_ERROR",
+]
+
+
+class Chaos(Scene):
+    """A scene that checks the invariants after every event."""
+
+    def __init__(self, **config: Any) -> None:
+        super().__init__({"orders": 4, "bills": 2}, **config)
+        self.generation = 0
+        self.future = 0
+        self.callbacks: list[RevokePartitions | AssignPartitions] = []
+        self.told: set[object] = set()  # what the application believes that it has
+        self.completed: list[int] = []
+
+    def _take(self, outputs: list[Output]) -> list[Output]:
+        for output in outputs:
+            if isinstance(output, SendRequest) and output.node == COORDINATOR:
+                assert output.timeout_ms > 0
+            if isinstance(output, RevokePartitions | AssignPartitions):
+                self.callbacks.append(output)
+            if isinstance(output, CompleteFuture):
+                self.completed.append(output.future_id)
+        super()._take(outputs)
+        self.check()
+        return outputs
+
+    def check(self) -> None:
+        described, core = self.describe(), self.core
+        assert len(core.requests.pending("JoinGroup") + core.requests.pending("SyncGroup")) <= 1  # J1
+        assert len(core.requests.pending("Heartbeat")) <= 1  # H7
+        assert len(core.requests.pending("FindCoordinator")) <= 1  # D2
+        assert len(core.requests.pending("OffsetCommit")) <= 1  # M6
+        if described.connection != "STABLE":
+            assert core.requests.to_coordinator() == []  # D4, D5
+        assert len(self.completed) == len(set(self.completed))  # T3
+        assert sum(isinstance(c, RevokePartitions) for c in self.callbacks) <= 1
+        if described.rebalance == "REVOKING_PARTITION":
+            assert self.subscription.pending_callback() is not None
+        if described.heartbeat in ("IDLE", "IN_FLIGHT"):
+            assert described.generation >= 0  # H3
+        if described.rebalance == "STABLE":
+            assert described.generation >= 0 and described.heartbeat != "DISABLED"  # S1, H3
+
+    def run_callback(self) -> None:
+        """The application runs the listener for the next consumer event."""
+        if not self.callbacks:
+            return
+        event = self.callbacks.pop(0)
+        if isinstance(event, AssignPartitions):
+            assert not self.told & set(event.partitions)  # C1: not assigned twice
+            self.told |= set(event.partitions)
+            self.do(PartitionsAssigned())
+        else:
+            started = self.subscription.start_callback()
+            assert started is not None
+            assert set(started.partitions) <= self.told  # C1: never revoked what was not assigned
+            self.told -= set(started.partitions)
+            self.do(PartitionsRevoked())
+
+    def next_future(self) -> int:
+        self.future += 1
+        return self.future
+
+    def any_answer(self, sent: SendRequest, error: str, share: list[int]) -> Response:
+        code, request, api = ErrorCode[error], sent.request, name(sent.request)
+        if code in (ErrorCode.DISCONNECTED, ErrorCode.TIMED_OUT):
+            return NoAnswer(code)
+        if api == "JoinGroup" and error == "NONE":
+            self.generation += 1
+            name_ = self.config.partition_assignment_strategy[0]
+            return JoinGroupResponse(code, self.generation, name_, "other", f"m{self.generation % 3}")
+        if api == "SyncGroup" and error == "NONE":
+            return SyncGroupResponse(code, encode_assignment(Assignment(partitions(*share))))
+        if isinstance(request, FetchRequest):
+            return FetchResponse(dict.fromkeys(request.offsets, FetchedPartition(b"x", 9, code)))
+        if isinstance(request, ListOffsetsRequest):
+            return ListOffsetsResponse(dict.fromkeys(request.timestamps, ListedOffset(3, code)))
+        return self._ordinary(api, code, request)
+
+    def answer_any(self, index: int, error: str, share: list[int]) -> None:
+        if self.unanswered:
+            sent = self.unanswered.pop(index % len(self.unanswered))
+            self.do(ResponseReceived(sent.request_id, self.any_answer(sent, error, share)))
+
+    def settle(self) -> None:
+        """Everything goes well from now on: answers, callbacks, polls, and time."""
+        for _ in range(60):
+            if self.callbacks:
+                self.run_callback()
+            elif self.unanswered:
+                self.answer_any(0, "NONE", [0, 1])
+            else:
+                self.poll()
+                described = self.describe()
+                if (described.connection, described.rebalance) == ("STABLE", "STABLE") and not described.rejoin_needed:
+                    return
+                self.pass_ms(100)
+
+
+shares = st.lists(st.integers(0, 3), unique=True, max_size=4)
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("answer"), st.integers(0, 5), st.sampled_from(GROUP_ERRORS), shares),
+        st.tuples(st.sampled_from(["poll", "callback", "fetch", "commit", "async", "committed", "enforce"])),
+        st.tuples(st.just("subscribe"), st.sampled_from([("orders",), ("bills", "orders"), ("bills",)])),
+        st.tuples(st.just("timer"), st.sampled_from(ORDER)),
+        st.tuples(st.just("pass"), st.sampled_from([1, 100, 3_000, 50_000])),
+        st.tuples(st.just("seek"), st.integers(0, 3), st.integers(0, 99)),
+        st.tuples(st.just("unsubscribe")),
+    ),
+    max_size=40,
+)
+configs = st.fixed_dictionaries(
+    {
+        "partition_assignment_strategy": st.sampled_from([("range",), ("cooperative-sticky",)]),
+        "enable_auto_commit": st.booleans(),
+        "group_instance_id": st.sampled_from([None, "one"]),
+    }
+)
+
+
+def take_step(scene: Chaos, kind: str, *rest: object) -> None:
+    offsets = {partitions(0)[0]: OffsetAndMetadata(1)}
+    match kind, rest:
+        case "answer", (int(index), str(error), list(share)):
+            scene.answer_any(index, error, share)
+        case "poll", _:
+            scene.poll()
+        case "callback", _:
+            scene.run_callback()
+        case "fetch", _:
+            scene.do(Fetch())
+        case "commit", _:
+            scene.do(Commit(offsets, scene.next_future(), scene.now_ms + 1_000))
+        case "async", _:
+            scene.do(Commit(offsets, scene.next_future()))
+        case "committed", _:
+            scene.do(FetchCommitted(partitions(0), scene.next_future(), scene.now_ms + 1_000))
+        case "enforce", _:
+            scene.do(EnforceRebalance("test"))
+        case "subscribe", (tuple(topics),):
+            if not scene.describe().leaving:
+                scene.do(Subscribe(topics))
+        case "timer", (str(timer),):
+            scene.do(TimerExpired(timer))
+        case "pass", (int(duration_ms),):
+            scene.pass_ms(duration_ms)
+        case "seek", (int(number), int(offset)):
+            if partitions(number)[0] in scene.subscription.assignment():
+                scene.subscription.seek(partitions(number)[0], offset)
+        case "unsubscribe", _:
+            scene.do(Unsubscribe(scene.next_future()))
+
+
+@settings(max_examples=200)
+@given(config=configs, stable_first=st.booleans(), steps=steps)
+def test_nothing_breaks_the_member_recovers_and_closes(
+    config: dict[str, Any], stable_first: bool, steps: list[tuple[str, object]]
+) -> None:
+    scene = Chaos(**config)
+    scene.start()
+    if stable_first:
+        scene.settle()
+    for step in steps:
+        take_step(scene, *step)
+    while scene.callbacks:
+        scene.run_callback()
+    scene.do(Subscribe(("orders",)))
+    scene.settle()
+    described = scene.describe()
+    assert (described.connection, described.rebalance) == ("STABLE", "STABLE")
+    assert set(described.owned) == scene.told
+    scene.do(Close(scene.next_future(), scene.now_ms + 500))
+    while scene.callbacks:
+        scene.run_callback()
+    scene.pass_ms(500)
+    while scene.callbacks:
+        scene.run_callback()
+    assert len(scene.seen(Closed)) == 1
+    assert sorted(scene.completed) == list(range(1, scene.future + 1))  # L2: every future has its end
+    assert scene.told == set()
+    assert scene.core.timers.armed() == {}

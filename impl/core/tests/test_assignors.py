@@ -1,0 +1,209 @@
+"""The assignors, by example against Kafka's documented results, and by property for any group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groupspec.impl.core.assignors import ASSIGNORS, Assignment, Member
+from groupspec.impl.core.assignors.sticky import valid_owners
+from groupspec.impl.core.assignors.userdata import decode_sticky_user_data, encode_sticky_user_data
+from groupspec.impl.core.messages import TopicPartition
+from groupspec.impl.core.protocol import MalformedProtocolData
+
+TOPICS = ("a", "b", "c")
+
+
+def tp(text: str) -> TopicPartition:
+    return TopicPartition(text[0], int(text[1:]))
+
+
+def tps(text: str) -> tuple[TopicPartition, ...]:
+    return tuple(tp(word) for word in text.split())
+
+
+def everybody(names: str, topics: Sequence[str] = TOPICS) -> list[Member]:
+    return [Member(name, tuple(topics)) for name in names]
+
+
+def shares(assignment: Assignment) -> dict[str, str]:
+    return {
+        member: " ".join(f"{p.topic}{p.partition}" for p in partitions) for member, partitions in assignment.items()
+    }
+
+
+# Examples --------------------------------------------------------------------------------------------------------------
+
+
+def test_range_divides_each_topic_by_itself() -> None:
+    result = ASSIGNORS["range"].assign(everybody("xy", "ab"), {"a": 3, "b": 3})
+    assert shares(result) == {"x": "a0 a1 b0 b1", "y": "a2 b2"}
+
+
+def test_range_serves_static_members_first_and_by_their_instance_id() -> None:
+    members = [
+        Member("x", ("a",)),
+        Member("z", ("a",), group_instance_id="1"),
+        Member("y", ("a",), group_instance_id="2"),
+    ]
+    assert shares(ASSIGNORS["range"].assign(members, {"a": 4})) == {"z": "a0 a1", "y": "a2", "x": "a3"}
+
+
+def test_roundrobin_deals_and_skips() -> None:
+    members = [Member("x", ("a",)), Member("y", ("a", "b")), Member("z", ("a", "b", "c"))]
+    result = ASSIGNORS["roundrobin"].assign(members, {"a": 1, "b": 2, "c": 3})
+    assert shares(result) == {"x": "a0", "y": "b0", "z": "b1 c0 c1 c2"}
+
+
+def test_sticky_moves_no_more_than_it_must() -> None:
+    members = [Member("x", ("a",), tps("a0 a1 a2"), 1), Member("y", ("a",), tps("a3"), 1)]
+    assert shares(ASSIGNORS["sticky"].assign(members, {"a": 4})) == {"x": "a0 a1", "y": "a2 a3"}
+
+
+def test_K2_cooperative_sticky_withholds_what_changes_owner() -> None:
+    members = [Member("x", ("a",), tps("a0 a1 a2 a3"), 1), Member("y", ("a",))]
+    first = ASSIGNORS["cooperative-sticky"].assign(members, {"a": 4})
+    assert shares(first) == {"x": "a0 a1", "y": ""}
+    second = ASSIGNORS["cooperative-sticky"].assign([Member("x", ("a",), first["x"], 2), Member("y", ("a",))], {"a": 4})
+    assert shares(second) == {"x": "a0 a1", "y": "a2 a3"}
+
+
+def test_K3_the_claim_of_the_highest_generation_counts_and_ties_count_for_nobody() -> None:
+    members = [
+        Member("x", ("a",), tps("a0 a1"), 3),
+        Member("y", ("a",), tps("a0 a2"), 4),
+        Member("z", ("a",), tps("a1"), 3),
+    ]
+    assert valid_owners(members) == {tp("a0"): "y", tp("a2"): "y"}
+
+
+def test_topics_without_metadata_are_left_out() -> None:
+    for assignor in ASSIGNORS.values():
+        assert shares(assignor.assign(everybody("x", "ab"), {"a": 1})) == {"x": "a0"}
+        assert shares(assignor.assign(everybody("x", "ab"), {})) == {"x": ""}
+
+
+def test_sticky_user_data_survives_the_wire_and_old_versions_have_no_generation() -> None:
+    data = encode_sticky_user_data(tps("a0 a2 b1"), 7)
+    assert decode_sticky_user_data(data) == (tps("a0 a2 b1"), 7)
+    assert decode_sticky_user_data(data[:-4]) == (tps("a0 a2 b1"), -1)
+    assert decode_sticky_user_data(None) == ((), -1)
+    with pytest.raises(MalformedProtocolData):
+        decode_sticky_user_data(b"?")
+
+
+# Properties ------------------------------------------------------------------------------------------------------------
+
+counts = st.dictionaries(st.sampled_from(TOPICS), st.integers(0, 7), min_size=1)
+
+
+@st.composite
+def groups(draw: st.DrawFn, same_topics: bool = False) -> tuple[list[Member], dict[str, int]]:
+    """Members with any subscriptions, claims and generations."""
+    partition_counts = draw(counts)
+    everything = [TopicPartition(t, n) for t, count in partition_counts.items() for n in range(count)]
+    topics = st.lists(st.sampled_from(TOPICS), min_size=1, unique=True).map(tuple)
+    common = draw(topics)
+    members = []
+    for number in range(draw(st.integers(1, 5))):
+        owned = draw(st.lists(st.sampled_from(everything), unique=True, max_size=6)) if everything else []
+        members.append(
+            Member(
+                member_id=f"m{number}",
+                topics=common if same_topics else draw(topics),
+                owned=tuple(sorted(owned)),
+                generation=draw(st.integers(-1, 3)),
+                group_instance_id=draw(st.sampled_from([None, f"i{number}"])),
+            )
+        )
+    return members, partition_counts
+
+
+def wanted(members: Sequence[Member], partition_counts: Mapping[str, int]) -> set[TopicPartition]:
+    topics = {topic for member in members for topic in member.topics}
+    return {TopicPartition(t, n) for t, count in partition_counts.items() if t in topics for n in range(count)}
+
+
+@pytest.mark.parametrize("name", ["range", "roundrobin", "sticky"])
+@given(group=groups())
+def test_every_wanted_partition_has_exactly_one_owner_who_wants_it(
+    name: str, group: tuple[list[Member], dict[str, int]]
+) -> None:
+    members, partition_counts = group
+    assignment = ASSIGNORS[name].assign(members, partition_counts)
+    assert set(assignment) == {member.member_id for member in members}
+    given_out = [partition for share in assignment.values() for partition in share]
+    assert len(given_out) == len(set(given_out))
+    assert set(given_out) == wanted(members, partition_counts)
+    for member in members:
+        assert {partition.topic for partition in assignment[member.member_id]} <= set(member.topics)
+
+
+@pytest.mark.parametrize("name", list(ASSIGNORS))
+@given(group=groups(), data=st.data())
+def test_the_result_does_not_depend_on_the_order_of_the_members(
+    name: str, group: tuple[list[Member], dict[str, int]], data: st.DataObject
+) -> None:
+    members, partition_counts = group
+    shuffled = data.draw(st.permutations(members))
+    assert ASSIGNORS[name].assign(members, partition_counts) == ASSIGNORS[name].assign(shuffled, partition_counts)
+
+
+@given(group=groups(same_topics=True))
+def test_sticky_is_balanced_when_all_want_the_same(group: tuple[list[Member], dict[str, int]]) -> None:
+    sizes = [len(share) for share in ASSIGNORS["sticky"].assign(*group).values()]
+    assert max(sizes) - min(sizes) <= 1
+
+
+@given(group=groups())
+def test_sticky_leaves_nobody_two_behind_who_could_take_one(group: tuple[list[Member], dict[str, int]]) -> None:
+    members, partition_counts = group
+    assignment = ASSIGNORS["sticky"].assign(members, partition_counts)
+    for poor in members:
+        for rich, share in assignment.items():
+            if any(partition.topic in poor.topics for partition in share):
+                assert len(share) - len(assignment[poor.member_id]) < 2 or rich == poor.member_id
+
+
+@given(group=groups())
+def test_sticky_keeps_a_balanced_assignment_as_it_is(group: tuple[list[Member], dict[str, int]]) -> None:
+    members, partition_counts = group
+    first = ASSIGNORS["sticky"].assign(members, partition_counts)
+    again = [Member(m.member_id, m.topics, first[m.member_id], 9, m.group_instance_id) for m in members]
+    assert ASSIGNORS["sticky"].assign(again, partition_counts) == first
+
+
+@given(group=groups(same_topics=True))
+def test_sticky_moves_only_what_balance_demands(group: tuple[list[Member], dict[str, int]]) -> None:
+    members, partition_counts = group
+    owners = {p: m for p, m in valid_owners(members).items() if p in wanted(members, partition_counts)}
+    held = {m.member_id: sum(1 for owner in owners.values() if owner == m.member_id) for m in members}
+    least, rest = divmod(len(wanted(members, partition_counts)), len(members))
+    sizes = sorted(held.values(), reverse=True)
+    must_move = sum(max(0, size - least - (1 if place < rest else 0)) for place, size in enumerate(sizes))
+    assignment = ASSIGNORS["sticky"].assign(members, partition_counts)
+    moved = sum(1 for p, owner in owners.items() if p not in assignment[owner])
+    assert moved == must_move
+
+
+@given(group=groups())
+def test_K2_cooperative_rounds_end_and_nobody_is_given_what_another_owns(
+    group: tuple[list[Member], dict[str, int]],
+) -> None:
+    members, partition_counts = group
+    for generation in range(10, 14):
+        owners = valid_owners(members)
+        assignment = ASSIGNORS["cooperative-sticky"].assign(members, partition_counts)
+        for member_id, share in assignment.items():
+            assert all(owners.get(partition, member_id) == member_id for partition in share)
+        settled = all(set(m.owned) == set(assignment[m.member_id]) for m in members)
+        if settled:
+            break
+        members = [
+            Member(m.member_id, m.topics, assignment[m.member_id], generation, m.group_instance_id) for m in members
+        ]
+    assert settled
+    assert {p for share in assignment.values() for p in share} == wanted(members, partition_counts)

@@ -1,0 +1,428 @@
+"""Commits: in order, as whom, when not at all, and what each error does (Kafka's ConsumerCoordinator)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from groupspec.impl.core.events import (
+    Assign,
+    CallbackKind,
+    CallbackStarted,
+    Commit,
+    PartitionsRevoked,
+    RevokePartitions,
+    Start,
+)
+from groupspec.impl.core.messages import JoinGroupRequest, OffsetAndMetadata, OffsetCommitRequest
+from groupspec.impl.core.subscription import Buffered
+from groupspec.impl.core.tests.scene import MEMBER, Scene, partitions
+
+P0, P1, P2 = partitions(0, 1, 2)
+COOPERATIVE = ("cooperative-sticky",)
+GONE = ["NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "REQUEST_TIMED_OUT", "DISCONNECTED", "TIMED_OUT"]
+PASSING = ["COORDINATOR_LOAD_IN_PROGRESS", "UNKNOWN_TOPIC_OR_PARTITION"]
+FATAL = [
+    "GROUP_AUTHORIZATION_FAILED",
+    "TOPIC_AUTHORIZATION_FAILED",
+    "OFFSET_METADATA_TOO_LARGE",
+    "INVALID_COMMIT_OFFSET_SIZE",
+    "UNKNOWN_SERVER_ERROR",
+]
+
+
+def sync(offset: int = 5, future_id: int = 1, deadline_ms: int = 60_000) -> Commit:
+    return Commit({P0: OffsetAndMetadata(offset)}, future_id, deadline_ms)
+
+
+def asynchronous(offset: int = 5, future_id: int = 2) -> Commit:
+    return Commit({P0: OffsetAndMetadata(offset)}, future_id)
+
+
+def with_dirty_position(**config: Any) -> Scene:
+    """A stable member with automatic commits whose application has read up to offset 12."""
+    scene = Scene(enable_auto_commit=True, **config).stable(0, 1)
+    scene.subscription.seek(P0, 12)
+    return scene
+
+
+def error_of(scene: Scene, future_id: int) -> str:
+    return type(scene.result(future_id).error).__name__
+
+
+# As whom, and in which order -------------------------------------------------------------------------------------------
+
+
+def test_M1_a_commit_carries_the_identity_of_the_moment() -> None:
+    scene = Scene(group_instance_id="one").stable(0)
+    scene.do(sync())
+    (commit,) = scene.sent(OffsetCommitRequest)
+    assert (commit.member_id, commit.generation, commit.group_instance_id) == (MEMBER, 1, "one")
+    scene.answer("OffsetCommit")
+    assert scene.result(1).result == {P0: OffsetAndMetadata(5)}
+
+
+def test_M1_X1_with_manual_assignment_a_commit_carries_nobodys_identity() -> None:
+    scene = Scene(group_instance_id="one")
+    scene.do(Start())
+    scene.do(Assign((P0,)))
+    scene.coordinator_found()
+    scene.do(sync())
+    (commit,) = scene.sent(OffsetCommitRequest)
+    assert (commit.member_id, commit.generation, commit.group_instance_id) == ("", -1, None)
+
+
+def test_M6_commits_go_out_one_after_the_other_and_end_in_order() -> None:
+    scene = Scene().stable(0)
+    scene.do(asynchronous(5, future_id=1))
+    scene.do(sync(6, future_id=2))
+    assert len(scene.sent(OffsetCommitRequest)) == 1
+    scene.answer("OffsetCommit")
+    assert scene.is_done(1) and not scene.is_done(2)
+    scene.answer("OffsetCommit")
+    assert [c.offsets[P0].offset for c in scene.sent(OffsetCommitRequest)] == [5, 6]
+
+
+def test_M6_an_empty_commit_waits_for_those_before_it_and_sends_nothing() -> None:
+    scene = Scene().stable(0)
+    scene.do(asynchronous())
+    scene.do(Commit({}, future_id=9, deadline_ms=60_000))
+    assert not scene.is_done(9)
+    scene.answer("OffsetCommit")
+    assert scene.is_done(9)
+    assert len(scene.sent(OffsetCommitRequest)) == 1
+
+
+def test_D7_an_asynchronous_commit_finds_the_coordinator_and_fails_if_that_fails() -> None:
+    scene = Scene()
+    scene.do(Start())
+    scene.do(Assign((P0,)))
+    scene.do(asynchronous())
+    scene.answer("FindCoordinator", "COORDINATOR_NOT_AVAILABLE")
+    assert error_of(scene, 2) == "RetriableCommitFailedError"
+
+
+def test_D4_no_commit_is_sent_while_the_coordinator_is_unknown() -> None:
+    scene = Scene().stable(0)
+    scene.heartbeat("NOT_COORDINATOR")
+    scene.do(sync())
+    assert scene.sent(OffsetCommitRequest) == []
+    scene.coordinator_found()
+    assert len(scene.sent(OffsetCommitRequest)) == 1
+
+
+# When not ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_commit_during_a_round_fails_without_a_request() -> None:
+    for scene in (Scene().preparing(), Scene().completing()):
+        scene.do(sync())
+        assert error_of(scene, 1) == "RebalanceInProgressError"
+        assert scene.sent(OffsetCommitRequest) == []
+
+
+def test_a_commit_without_membership_fails_without_a_request() -> None:
+    scene = Scene().start()
+    scene.do(sync())
+    assert error_of(scene, 1) == "CommitFailedError"
+
+
+def test_C2_a_commit_in_the_lost_callback_fails_without_a_request() -> None:
+    scene = Scene().stable(0)
+    scene.heartbeat("UNKNOWN_MEMBER_ID")
+    scene.do(CallbackStarted())
+    scene.do(sync())
+    assert error_of(scene, 1) == "CommitFailedError"
+
+
+def test_a_commit_in_the_revoked_callback_works() -> None:
+    scene = Scene().stable(0)
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.do(CallbackStarted())
+    scene.do(sync())
+    scene.answer("OffsetCommit")
+    assert scene.result(1).error is None
+    scene.do(PartitionsRevoked())
+    assert scene.describe().rebalance == "PREPARING_REBALANCE"
+
+
+def test_M7_no_commit_for_a_partition_that_is_not_owned() -> None:
+    scene = Scene().stable(0)
+    scene.do(Commit({P2: OffsetAndMetadata(1)}, future_id=1, deadline_ms=60_000))
+    assert error_of(scene, 1) == "CommitFailedError"
+    assert "orders-2" in str(scene.result(1).error)
+
+
+def test_a_commit_without_a_group_is_refused() -> None:
+    scene = Scene(group_id=None)
+    scene.do(Start())
+    scene.do(Assign((P0,)))
+    scene.do(sync())
+    assert "group_id" in str(scene.result(1).error)
+
+
+# Errors -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", PASSING)
+def test_D3_a_waiting_commit_is_tried_again_after_the_backoff(error: str) -> None:
+    scene = Scene(retry_backoff_ms=100).stable(0)
+    scene.do(sync())
+    scene.answer("OffsetCommit", error)
+    scene.pass_ms(99)
+    assert len(scene.sent(OffsetCommitRequest)) == 1
+    scene.pass_ms(1)
+    scene.answer("OffsetCommit")
+    assert scene.result(1).error is None
+
+
+@pytest.mark.parametrize("error", PASSING + GONE)
+def test_an_asynchronous_commit_is_tried_once(error: str) -> None:
+    scene = Scene().stable(0)
+    scene.do(asynchronous())
+    scene.answer("OffsetCommit", error)
+    assert error_of(scene, 2) == "RetriableCommitFailedError"
+
+
+@pytest.mark.parametrize("error", GONE)
+def test_D1_a_waiting_commit_survives_the_loss_of_the_coordinator(error: str) -> None:
+    scene = Scene(retry_backoff_ms=100).stable(0)
+    scene.do(sync())
+    scene.answer("OffsetCommit", error)
+    assert scene.describe().connection == "COORDINATOR_DISCOVERY"
+    scene.coordinator_found()
+    scene.pass_ms(100)
+    scene.answer("OffsetCommit")
+    assert scene.result(1).error is None
+
+
+def test_L2_a_waiting_commit_ends_with_its_deadline() -> None:
+    scene = Scene().stable(0)
+    scene.do(sync(deadline_ms=500))
+    scene.do(sync(future_id=3, deadline_ms=700))
+    scene.pass_ms(500)
+    assert error_of(scene, 1) == "KafkaTimeoutError"
+    assert not scene.is_done(3)
+    scene.pass_ms(200)
+    assert error_of(scene, 3) == "KafkaTimeoutError"
+
+
+@pytest.mark.parametrize("error", FATAL)
+def test_a_refused_commit_is_told_to_the_caller_only(error: str) -> None:
+    scene = Scene().stable(0)
+    scene.do(sync())
+    scene.answer("OffsetCommit", error)
+    assert scene.result(1).error is not None
+    assert (scene.describe().rebalance, scene.errors()) == ("STABLE", [])
+
+
+def test_M2_rebalance_in_progress_fails_the_commit_and_starts_the_rebalance() -> None:
+    scene = Scene(partition_assignment_strategy=COOPERATIVE).stable(0)
+    scene.do(sync())
+    scene.answer("OffsetCommit", "REBALANCE_IN_PROGRESS")
+    assert error_of(scene, 1) == "RebalanceInProgressError"
+    assert (scene.describe().rebalance, scene.describe().member_id) == ("PREPARING_REBALANCE", MEMBER)
+    assert scene.describe().owned == (P0,)
+
+
+@pytest.mark.parametrize(("error", "kept"), [("UNKNOWN_MEMBER_ID", ""), ("ILLEGAL_GENERATION", MEMBER)])
+def test_M2_J4_a_commit_can_show_that_the_identity_is_gone(error: str, kept: str) -> None:
+    scene = Scene().stable(0)
+    scene.do(sync())
+    scene.answer("OffsetCommit", error)
+    assert error_of(scene, 1) == "CommitFailedError"
+    assert (scene.describe().rebalance, scene.describe().member_id) == ("REVOKING_PARTITION", kept)
+    callback = scene.subscription.pending_callback()
+    assert callback is not None and callback.kind is CallbackKind.LOST
+
+
+@pytest.mark.parametrize("error", ["UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "FENCED_INSTANCE_ID"])
+def test_J9_while_a_join_is_out_a_commits_error_does_not_touch_the_identity(error: str) -> None:
+    scene = Scene(partition_assignment_strategy=COOPERATIVE).stable(0)
+    scene.do(sync())
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.answer("OffsetCommit", error)
+    assert scene.result(1).error is not None
+    assert (scene.describe().rebalance, scene.describe().member_id) == ("PREPARING_REBALANCE", MEMBER)
+    assert len(scene.sent(JoinGroupRequest)) == 1
+
+
+@pytest.mark.parametrize("error", ["UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "REBALANCE_IN_PROGRESS"])
+def test_J9_an_error_about_an_identity_of_the_past_only_fails_the_commit(error: str) -> None:
+    scene = Scene(partition_assignment_strategy=COOPERATIVE).stable(0)
+    scene.do(sync())
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.join_accepted(generation=2)
+    scene.sync_accepted(P0)
+    scene.assigned()
+    scene.answer("OffsetCommit", error)
+    assert error_of(scene, 1) == "CommitFailedError"
+    assert (scene.describe().rebalance, scene.describe().generation) == ("STABLE", 2)
+
+
+def test_J9_during_the_round_such_a_commit_fails_as_a_rebalance() -> None:
+    scene = Scene(partition_assignment_strategy=COOPERATIVE).stable(0)
+    scene.do(sync())
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.join_accepted(generation=2)
+    scene.answer("OffsetCommit", "ILLEGAL_GENERATION")
+    assert error_of(scene, 1) == "RebalanceInProgressError"
+    assert scene.describe().rebalance == "COMPLETING_REBALANCE"
+
+
+@pytest.mark.parametrize(("commit", "reported"), [(sync(future_id=2), []), (asynchronous(), ["FencedInstanceIdError"])])
+def test_X2_a_fenced_commit_is_raised_and_ends_the_membership(commit: Commit, reported: list[str]) -> None:
+    scene = Scene(group_instance_id="one").stable(0)
+    scene.do(commit)
+    scene.answer("OffsetCommit", "FENCED_INSTANCE_ID")
+    assert error_of(scene, 2) == "FencedInstanceIdError"
+    assert scene.errors() == reported
+    assert (scene.describe().rebalance, scene.describe().heartbeat) == ("REVOKING_PARTITION", "DISABLED")
+
+
+# Automatic --------------------------------------------------------------------------------------------------------------
+
+
+def test_M5_automatic_commits_keep_their_interval_and_commit_only_what_is_new() -> None:
+    scene = with_dirty_position(auto_commit_interval_ms=1_000)
+    scene.pass_ms(1_000)
+    (commit,) = scene.sent(OffsetCommitRequest)
+    assert commit.offsets == {P0: OffsetAndMetadata(12)}
+    scene.pass_ms(1_500)
+    assert len(scene.sent(OffsetCommitRequest)) == 1
+    scene.answer("OffsetCommit")
+    scene.pass_ms(5_000)
+    assert len(scene.sent(OffsetCommitRequest)) == 1
+    scene.subscription.seek(P0, 13)
+    scene.pass_ms(1_000)
+    assert len(scene.sent(OffsetCommitRequest)) == 2
+
+
+def test_M4_records_of_the_poll_in_progress_are_not_committed() -> None:
+    scene = Scene(enable_auto_commit=True, auto_commit_interval_ms=1_000).stable(0)
+    records = Buffered(P0, next(iter(scene.subscription.fetchable().values()))[0], 10, b"...", 20)
+    scene.subscription.buffer(records)
+    scene.poll()
+    assert scene.subscription.advance(records, 10, 15, exhausted=True)
+    scene.pass_ms(1_000)
+    assert scene.sent(OffsetCommitRequest) == []
+    scene.poll()
+    scene.pass_ms(1_000)
+    assert scene.sent(OffsetCommitRequest)[0].offsets == {P0: OffsetAndMetadata(15)}
+
+
+def test_M4_the_commit_before_a_rebalance_waits_until_the_records_are_processed() -> None:
+    scene = Scene(enable_auto_commit=True).stable(0)
+    records = Buffered(P0, next(iter(scene.subscription.fetchable().values()))[0], 10, b"...", 20)
+    scene.subscription.buffer(records)
+    scene.poll()
+    scene.subscription.advance(records, 10, 15, exhausted=True)
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    assert scene.describe().rebalance == "PREPARE_REVOCATION"
+    assert scene.sent(OffsetCommitRequest) == []
+    scene.poll()
+    assert scene.sent(OffsetCommitRequest)[0].offsets == {P0: OffsetAndMetadata(15)}
+
+
+@pytest.mark.parametrize("error", PASSING + GONE)
+def test_a_timed_commit_is_tried_again_after_the_backoff(error: str) -> None:
+    scene = with_dirty_position(auto_commit_interval_ms=60_000, retry_backoff_ms=100)
+    scene.expire("auto_commit")
+    scene.answer("OffsetCommit", error)
+    if scene.is_waiting("FindCoordinator"):
+        scene.coordinator_found()
+    scene.pass_ms(100)
+    assert len(scene.sent(OffsetCommitRequest)) == 2
+    assert scene.errors() == []
+
+
+def test_M7_no_timed_commit_between_join_and_sync() -> None:
+    scene = with_dirty_position(partition_assignment_strategy=COOPERATIVE, auto_commit_interval_ms=1_000)
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.answer("OffsetCommit")
+    scene.subscription.seek(P0, 14)
+    scene.pass_ms(2_000)
+    assert len(scene.sent(OffsetCommitRequest)) == 1
+
+
+def test_D1_a_timed_commit_with_manual_assignment_finds_the_coordinator() -> None:
+    scene = Scene(enable_auto_commit=True, auto_commit_interval_ms=1_000)
+    scene.do(Start())
+    scene.do(Assign((P0,)))
+    scene.subscription.seek(P0, 3)
+    scene.coordinator_found()
+    scene.pass_ms(1_000)
+    scene.answer("OffsetCommit", "NOT_COORDINATOR")
+    assert scene.describe().connection == "INITIALIZED"
+    scene.pass_ms(100)
+    assert scene.describe().connection == "COORDINATOR_DISCOVERY"
+    scene.coordinator_found()
+    assert len(scene.sent(OffsetCommitRequest)) == 2
+
+
+# Before a rebalance -----------------------------------------------------------------------------------------------------
+
+
+def test_M3_a_passing_failure_is_tried_again_and_then_the_rebalance_goes_on() -> None:
+    scene = with_dirty_position(retry_backoff_ms=100)
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.answer("OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS")
+    scene.poll()
+    scene.poll()
+    assert (scene.describe().rebalance, len(scene.sent(OffsetCommitRequest))) == ("PREPARE_REVOCATION", 1)
+    scene.pass_ms(100)
+    scene.answer("OffsetCommit")
+    assert scene.describe().rebalance == "REVOKING_PARTITION"
+
+
+@pytest.mark.parametrize("error", [*FATAL, "REBALANCE_IN_PROGRESS"])
+def test_M3_a_fatal_failure_does_not_stop_the_rebalance(error: str) -> None:
+    scene = with_dirty_position()
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.answer("OffsetCommit", error)
+    assert scene.describe().rebalance == "REVOKING_PARTITION"
+    assert scene.errors() == []
+
+
+def test_M3_the_time_limit_does_not_stop_the_rebalance() -> None:
+    scene = with_dirty_position()
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.expire("commit_deadline")
+    assert scene.describe().rebalance == "REVOKING_PARTITION"
+    scene.answer("OffsetCommit", "UNKNOWN_MEMBER_ID")
+    assert scene.describe().member_id == MEMBER
+
+
+def test_M3_a_cooperative_member_joins_when_the_time_limit_is_over() -> None:
+    scene = with_dirty_position(partition_assignment_strategy=COOPERATIVE)
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.expire("commit_deadline")
+    assert scene.describe().rebalance == "PREPARING_REBALANCE"
+
+
+@pytest.mark.parametrize("error", ["UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"])
+def test_C2_the_commit_before_the_rebalance_can_show_that_everything_is_lost(error: str) -> None:
+    scene = with_dirty_position()
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.answer("OffsetCommit", error)
+    callback = scene.subscription.pending_callback()
+    assert callback is not None and callback.kind is CallbackKind.LOST
+    assert len(scene.seen(RevokePartitions)) == 1
+
+
+def test_C2_losing_the_identity_ends_the_commit_before_the_rebalance() -> None:
+    scene = with_dirty_position()
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.heartbeat("UNKNOWN_MEMBER_ID")
+    scene.answer("OffsetCommit")
+    scene.revoked()
+    assert scene.describe().rebalance == "PREPARING_REBALANCE"
+    assert len(scene.sent(OffsetCommitRequest)) == 1
+
+
+def test_nothing_to_commit_means_no_commit() -> None:
+    scene = Scene(enable_auto_commit=True).stable(0)
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    assert scene.describe().rebalance == "REVOKING_PARTITION"
+    assert scene.sent(OffsetCommitRequest) == []

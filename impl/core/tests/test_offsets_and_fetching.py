@@ -1,0 +1,490 @@
+"""Where a partition begins, what is fetched, and which answers come too late to be of use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from groupspec.impl.core.events import Assign, Fetch, FetchCommitted, MetadataUpdate, Start
+from groupspec.impl.core.messages import (
+    ErrorCode,
+    FetchedOffset,
+    FetchedPartition,
+    FetchRequest,
+    FetchResponse,
+    ListedOffset,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    MetadataRequest,
+    MetadataResponse,
+    OffsetAndMetadata,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    TopicMetadata,
+    TopicPartition,
+)
+from groupspec.impl.core.subscription import Buffered
+from groupspec.impl.core.tests.scene import Scene, partitions
+
+P0, P1, P2 = partitions(0, 1, 2)
+GONE = ["NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "DISCONNECTED", "TIMED_OUT"]
+MOVED = ["NOT_LEADER_OR_FOLLOWER", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_PARTITION", "FENCED_LEADER_EPOCH"]
+
+
+def assigned(*numbers: int, **config: Any) -> Scene:
+    """A member with new partitions whose committed offsets are being asked for."""
+    scene = Scene(**config).completing()
+    scene.sync_accepted(*partitions(*numbers))
+    scene.assigned()
+    return scene
+
+
+def state(scene: Scene, partition: TopicPartition = P0) -> str:
+    return scene.describe().partitions[partition].state
+
+
+def listed(scene: Scene, offset: int = 0, error: str = "NONE") -> None:
+    """ListOffsets is answered for all partitions that it asked for."""
+    request = scene.waiting("ListOffsets").request
+    assert isinstance(request, ListOffsetsRequest)
+    answer = dict.fromkeys(request.timestamps, ListedOffset(offset, ErrorCode[error]))
+    scene.respond("ListOffsets", ListOffsetsResponse(answer))
+
+
+def fetched(scene: Scene, records: bytes = b"records", error: str = "NONE") -> None:
+    """Fetch is answered for all partitions that it asked for."""
+    request = scene.waiting("Fetch").request
+    assert isinstance(request, FetchRequest)
+    answer = dict.fromkeys(request.offsets, FetchedPartition(records, 99, ErrorCode[error]))
+    scene.respond("Fetch", FetchResponse(answer))
+
+
+# Positions -------------------------------------------------------------------------------------------------------------
+
+
+def test_O1_a_new_partition_begins_at_its_committed_offset() -> None:
+    scene = assigned(0, 1)
+    assert state(scene) == "AWAITING_POSITION"
+    scene.committed_are(42)
+    assert (state(scene), scene.describe().partitions[P0].position) == ("FETCHABLE", 42)
+
+
+@pytest.mark.parametrize(("policy", "timestamp"), [("earliest", -2), ("latest", -1)])
+def test_O6_without_a_committed_offset_the_policy_decides(policy: str, timestamp: int) -> None:
+    scene = assigned(0, auto_offset_reset=policy)
+    scene.committed_are(-1)
+    (request,) = scene.sent(ListOffsetsRequest)
+    assert request.timestamps == {P0: timestamp}
+    listed(scene, 7)
+    assert scene.describe().partitions[P0].position == 7
+
+
+def test_O6_without_a_policy_the_application_is_told_and_may_seek() -> None:
+    scene = assigned(0, auto_offset_reset="none")
+    scene.committed_are(-1)
+    assert scene.errors() == ["NoOffsetForPartitionError"]
+    assert state(scene) == "AWAITING_POSITION"
+    scene.subscription.seek(P0, 3)
+    scene.poll()
+    assert state(scene) == "FETCHABLE"
+
+
+def test_resets_go_to_the_leader_of_each_partition() -> None:
+    scene = assigned(0, 1, 2)
+    scene.committed_are(-1)
+    assert [r.timestamps for r in scene.sent(ListOffsetsRequest)] == [{P0: -2, P2: -2}, {P1: -2}]
+
+
+@pytest.mark.parametrize("error", GONE)
+def test_O1_D1_a_failed_lookup_is_repeated_and_never_a_reset(error: str) -> None:
+    scene = assigned(0)
+    scene.answer("OffsetFetch", error)
+    assert scene.sent(ListOffsetsRequest) == []
+    scene.coordinator_found()
+    scene.pass_ms(100)
+    scene.committed_are(5)
+    assert scene.describe().partitions[P0].position == 5
+
+
+@pytest.mark.parametrize("error", ["COORDINATOR_LOAD_IN_PROGRESS", "UNSTABLE_OFFSET_COMMIT", "REQUEST_TIMED_OUT"])
+def test_D3_a_passing_failure_is_tried_again_after_the_backoff(error: str) -> None:
+    scene = assigned(0)
+    scene.answer("OffsetFetch", error)
+    assert scene.describe().connection == "STABLE"
+    scene.pass_ms(99)
+    assert not scene.is_waiting("OffsetFetch")
+    scene.pass_ms(1)
+    assert scene.is_waiting("OffsetFetch")
+
+
+def test_the_first_failing_partition_decides() -> None:
+    scene = assigned(0, 1)
+    offsets = {P0: FetchedOffset(5), P1: FetchedOffset(-1, error=ErrorCode.UNSTABLE_OFFSET_COMMIT)}
+    scene.respond("OffsetFetch", OffsetFetchResponse(offsets))
+    assert state(scene, P0) == state(scene, P1) == "AWAITING_POSITION"
+    scene.pass_ms(100)
+    assert scene.is_waiting("OffsetFetch")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "GROUP_AUTHORIZATION_FAILED",
+        "TOPIC_AUTHORIZATION_FAILED",
+        "UNKNOWN_TOPIC_OR_PARTITION",
+        "UNKNOWN_SERVER_ERROR",
+    ],
+)
+def test_a_refused_lookup_is_reported_and_repeated_at_the_next_poll(error: str) -> None:
+    scene = assigned(0)
+    scene.answer("OffsetFetch", error)
+    assert len(scene.errors()) == 1
+    scene.pass_ms(10_000)
+    assert not scene.is_waiting("OffsetFetch")
+    scene.poll()
+    assert scene.is_waiting("OffsetFetch")
+
+
+def test_O1_a_partition_that_the_answer_leaves_out_is_asked_for_again() -> None:
+    scene = assigned(0, 1)
+    scene.respond("OffsetFetch", OffsetFetchResponse({P0: FetchedOffset(5)}))
+    assert (state(scene, P0), state(scene, P1)) == ("FETCHABLE", "AWAITING_POSITION")
+    scene.pass_ms(100)
+    assert scene.sent(OffsetFetchRequest)[-1].partitions == (P1,)
+
+
+@pytest.mark.parametrize("error", [*MOVED, "UNKNOWN_LEADER_EPOCH"])
+def test_a_moved_leader_is_looked_up_and_asked_again(error: str) -> None:
+    scene = assigned(0)
+    scene.committed_are(-1)
+    asked = len(scene.sent(MetadataRequest))
+    scene.pass_ms(200)
+    listed(scene, error=error)
+    assert len(scene.sent(MetadataRequest)) == asked + 1
+    scene.pass_ms(100)
+    listed(scene, 3)
+    assert scene.describe().partitions[P0].position == 3
+
+
+@pytest.mark.parametrize("error", ["DISCONNECTED", "TIMED_OUT"])
+def test_an_unanswered_reset_is_repeated(error: str) -> None:
+    scene = assigned(0)
+    scene.committed_are(-1)
+    scene.answer("ListOffsets", error)
+    scene.pass_ms(100)
+    assert scene.is_waiting("ListOffsets")
+
+
+@pytest.mark.parametrize("error", ["TOPIC_AUTHORIZATION_FAILED", "UNKNOWN_SERVER_ERROR"])
+def test_a_refused_reset_is_reported_and_repeated_at_the_next_poll(error: str) -> None:
+    scene = assigned(0)
+    scene.committed_are(-1)
+    listed(scene, error=error)
+    assert len(scene.errors()) == 1
+    scene.poll()
+    assert scene.is_waiting("OffsetFetch")
+
+
+def test_O3_a_position_that_comes_after_a_seek_is_dropped() -> None:
+    scene = assigned(0)
+    scene.subscription.seek(P0, 77)
+    scene.committed_are(5)
+    assert scene.describe().partitions[P0].position == 77
+
+
+def test_O3_a_position_of_an_earlier_assignment_is_dropped() -> None:
+    scene = assigned(0)
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.revoked()
+    scene.join_accepted(2)
+    scene.sync_accepted(P0)
+    scene.assigned()
+    scene.committed_are(5)  # the answer to the first question
+    assert state(scene) == "AWAITING_POSITION"
+    scene.committed_are(6)
+    assert scene.describe().partitions[P0].position == 6
+
+
+def test_O2_a_kept_partition_keeps_position_pause_and_the_lookup_under_way() -> None:
+    scene = assigned(0, 1, partition_assignment_strategy=("cooperative-sticky",))
+    scene.subscription.seek(P0, 50)
+    scene.subscription.pause([P0])
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.join_accepted(2)
+    scene.sync_accepted(P0, P1)
+    scene.assigned()
+    assert (state(scene, P0), scene.describe().partitions[P0].position) == ("PAUSED", 50)
+    scene.committed_are(6)
+    assert scene.describe().partitions[P1].position == 6
+    assert len(scene.sent(OffsetFetchRequest)) == 1
+
+
+def test_C3_in_the_assigned_callback_a_position_is_looked_up_only_if_wanted() -> None:
+    scene = Scene().completing()
+    scene.sync_accepted(P0, P1)
+    scene.do(Fetch())
+    assert scene.sent(OffsetFetchRequest) == []
+    scene.subscription.want_position(P0)
+    scene.do(Fetch())
+    assert scene.sent(OffsetFetchRequest)[0].partitions == (P0,)
+    scene.committed_are(5)
+    assert (state(scene, P0), scene.subscription.position(P0)) == ("ASSIGNED", 5)
+    assert scene.sent(FetchRequest) == []
+    scene.assigned()
+    assert state(scene, P0) == "FETCHABLE"
+
+
+# Committed offsets, asked for --------------------------------------------------------------------------------------------
+
+
+def test_the_application_asks_for_committed_offsets() -> None:
+    scene = Scene().stable(0)
+    scene.do(FetchCommitted((P0, P1), future_id=1, deadline_ms=9_000))
+    scene.respond("OffsetFetch", OffsetFetchResponse({P0: FetchedOffset(5, "note"), P1: FetchedOffset(-1)}))
+    assert scene.result(1).result == {P0: OffsetAndMetadata(5, "note"), P1: None}
+
+
+def test_such_a_question_is_repeated_until_its_deadline() -> None:
+    scene = Scene().stable(0)
+    scene.do(FetchCommitted((P0,), future_id=1, deadline_ms=500))
+    scene.answer("OffsetFetch", "COORDINATOR_LOAD_IN_PROGRESS")
+    scene.pass_ms(100)
+    assert scene.is_waiting("OffsetFetch")
+    scene.pass_ms(400)
+    assert type(scene.result(1).error).__name__ == "KafkaTimeoutError"
+
+
+def test_a_refused_question_is_told_to_who_asked() -> None:
+    scene = Scene().stable(0)
+    scene.do(FetchCommitted((P0,), future_id=1, deadline_ms=500))
+    scene.answer("OffsetFetch", "GROUP_AUTHORIZATION_FAILED")
+    assert type(scene.result(1).error).__name__ == "GroupAuthorizationError"
+    assert scene.errors() == []
+
+
+def test_questions_that_need_no_coordinator_are_answered_at_once() -> None:
+    scene = Scene().stable(0)
+    scene.do(FetchCommitted((), future_id=1, deadline_ms=500))
+    assert scene.result(1).result == {}
+    loner = Scene(group_id=None)
+    loner.do(Start())
+    loner.do(FetchCommitted((P0,), future_id=1, deadline_ms=500))
+    assert "group_id" in str(loner.result(1).error)
+
+
+# Fetching ---------------------------------------------------------------------------------------------------------------
+
+
+def test_O5_what_is_fetchable_is_fetched_from_its_leader() -> None:
+    scene = Scene().stable(0, 1, 2, committed=10)
+    scene.do(Fetch())
+    assert [(s.node, dict(s.request.offsets)) for s in scene.unanswered if isinstance(s.request, FetchRequest)] == [
+        (1, {P0: 10, P2: 10}),
+        (2, {P1: 10}),
+    ]
+
+
+def test_nothing_is_fetched_without_a_demand() -> None:
+    scene = Scene().stable(0)
+    scene.pass_ms(10_000)
+    assert scene.sent(FetchRequest) == []
+
+
+def test_the_demand_stands_until_there_are_records() -> None:
+    scene = Scene().stable(0)
+    scene.do(Fetch())
+    fetched(scene, b"")
+    fetched(scene, b"records")
+    assert not scene.is_waiting("Fetch")
+    buffered = scene.subscription.next_buffered()
+    assert buffered is not None and (buffered.offset, buffered.record_bytes) == (10, b"records")
+    scene.do(Fetch())
+    assert not scene.is_waiting("Fetch")  # what is buffered is not fetched again
+
+
+def test_O5_the_position_moves_when_records_are_returned() -> None:
+    scene = Scene().stable(0)
+    scene.do(Fetch())
+    fetched(scene)
+    assert scene.describe().partitions[P0].position == 10
+    buffered = scene.subscription.next_buffered()
+    assert buffered is not None
+    assert scene.subscription.advance(buffered, 10, 12, exhausted=False)
+    assert (scene.describe().partitions[P0].position, scene.describe().partitions[P0].buffered) == (12, True)
+    assert scene.subscription.advance(buffered, 12, 20, exhausted=True)
+    assert scene.subscription.next_buffered() is None
+
+
+def test_O5_paused_and_revoked_partitions_are_neither_fetched_nor_returned() -> None:
+    scene = Scene().stable(0, 1)
+    scene.do(Fetch())
+    fetched(scene)
+    scene.subscription.pause([P0])
+    assert scene.subscription.next_buffered() is None
+    scene.subscription.resume([P0])
+    assert scene.subscription.next_buffered() is not None
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    assert scene.subscription.next_buffered() is None
+
+
+def test_O3_records_for_a_position_of_the_past_are_dropped() -> None:
+    scene = Scene().stable(0)
+    scene.do(Fetch())
+    scene.subscription.seek(P0, 500)
+    fetched(scene)
+    assert scene.subscription.next_buffered() is None
+    assert scene.sent(FetchRequest)[-1].offsets == {P0: 500}
+
+
+def test_O3_records_collected_before_a_revocation_are_not_returned() -> None:
+    scene = Scene().stable(0)
+    scene.do(Fetch())
+    fetched(scene)
+    buffered = scene.subscription.next_buffered()
+    assert buffered is not None
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    assert not scene.subscription.advance(buffered, 10, 12, exhausted=False)
+    scene.revoked()
+    scene.join_accepted(2)
+    scene.sync_accepted(P0)
+    scene.assigned()
+    scene.committed_are(10)
+    assert not scene.subscription.advance(buffered, 10, 12, exhausted=False)
+
+
+@pytest.mark.parametrize("policy", ["earliest", "latest"])
+def test_an_offset_out_of_range_is_reset(policy: str) -> None:
+    scene = Scene(auto_offset_reset=policy).stable(0)
+    scene.do(Fetch())
+    fetched(scene, b"", "OFFSET_OUT_OF_RANGE")
+    assert state(scene) == "AWAITING_POSITION"
+    listed(scene, 33)
+    assert scene.describe().partitions[P0].position == 33
+    assert len(scene.sent(OffsetFetchRequest)) == 0
+
+
+def test_O6_an_offset_out_of_range_without_a_policy_is_reported() -> None:
+    scene = Scene(auto_offset_reset="none").stable(0)
+    scene.do(Fetch())
+    fetched(scene, b"", "OFFSET_OUT_OF_RANGE")
+    assert scene.errors() == ["OffsetOutOfRangeError"]
+    assert scene.describe().partitions[P0].position == 10
+
+
+@pytest.mark.parametrize("error", [*MOVED, "UNKNOWN_LEADER_EPOCH"])
+def test_a_fetch_from_the_wrong_node_looks_for_the_leader(error: str) -> None:
+    scene = Scene().stable(0)
+    scene.pass_ms(200)
+    scene.do(Fetch())
+    fetched(scene, b"", error)
+    assert len(scene.sent(MetadataRequest)) == 1
+    assert not scene.is_waiting("Fetch")
+    scene.pass_ms(100)
+    assert scene.is_waiting("Fetch")
+
+
+@pytest.mark.parametrize("error", ["DISCONNECTED", "TIMED_OUT"])
+def test_an_unanswered_fetch_is_repeated_after_the_backoff(error: str) -> None:
+    scene = Scene().stable(0)
+    scene.do(Fetch())
+    scene.answer("Fetch", error)
+    assert scene.describe().connection == "STABLE"
+    scene.pass_ms(100)
+    assert scene.is_waiting("Fetch")
+
+
+def test_a_passing_failure_of_a_fetch_is_repeated_without_a_word() -> None:
+    scene = Scene().stable(0)
+    scene.do(Fetch())
+    fetched(scene, b"", "UNKNOWN_SERVER_ERROR")
+    assert scene.errors() == []
+    scene.pass_ms(100)
+    assert scene.is_waiting("Fetch")
+
+
+@pytest.mark.parametrize("error", ["TOPIC_AUTHORIZATION_FAILED", "INVALID_REQUEST"])
+def test_a_refused_fetch_is_reported_and_the_next_demand_tries_again(error: str) -> None:
+    scene = Scene().stable(0)
+    scene.do(Fetch())
+    fetched(scene, b"", error)
+    assert len(scene.errors()) == 1
+    scene.pass_ms(1_000)
+    assert not scene.is_waiting("Fetch")
+    scene.do(Fetch())
+    assert scene.is_waiting("Fetch")
+
+
+def test_a_partition_that_a_fetch_answer_leaves_out_is_fetched_again() -> None:
+    scene = Scene().stable(0, 2)
+    scene.do(Fetch())
+    scene.respond("Fetch", FetchResponse({P0: FetchedPartition(b"", 99)}))
+    assert scene.sent(FetchRequest)[-1].offsets == {P0: 10, P2: 10}
+
+
+# Metadata ---------------------------------------------------------------------------------------------------------------
+
+
+def test_metadata_is_refreshed_when_it_is_old_and_when_the_application_says_so() -> None:
+    scene = Scene(metadata_max_age_ms=10_000).stable(0)
+    scene.pass_ms(10_000)
+    assert len(scene.sent(MetadataRequest)) == 1
+    scene.do(MetadataUpdate(("bills",)))
+    assert scene.sent(MetadataRequest)[-1].topics == ("bills", "orders")
+
+
+def test_a_topic_that_does_not_exist_is_asked_for_again_once_in_a_while() -> None:
+    scene = Scene({"bills": 1}).start()
+    scene.poll()
+    scene.pass_ms(10_000)
+    assert len(scene.sent(MetadataRequest)) == 11
+    assert scene.errors() == []
+
+
+@pytest.mark.parametrize("error", ["DISCONNECTED", "TIMED_OUT"])
+def test_unanswered_metadata_is_asked_for_again_after_the_backoff(error: str) -> None:
+    scene = Scene()
+    scene.topics = {}
+    scene.start()
+    scene.poll()
+    scene.answer("Metadata", error)
+    scene.pass_ms(99)
+    assert len(scene.sent(MetadataRequest)) == 1
+    scene.pass_ms(1)
+    assert len(scene.sent(MetadataRequest)) == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "reported"), [("LEADER_NOT_AVAILABLE", 0), ("TOPIC_AUTHORIZATION_FAILED", 1), ("INVALID_REQUEST", 1)]
+)
+def test_a_topic_with_an_error_is_asked_for_again(error: str, reported: int) -> None:
+    scene = Scene()
+    scene.topics = {}
+    scene.start()
+    scene.poll()
+    scene.respond("Metadata", MetadataResponse((), (TopicMetadata("orders", (), ErrorCode[error]),)))
+    assert len(scene.errors()) == reported
+    scene.pass_ms(1_000)
+    assert len(scene.sent(MetadataRequest)) == 2
+
+
+# Subscription state -----------------------------------------------------------------------------------------------------
+
+
+def test_manual_assignment_keeps_what_stays() -> None:
+    scene = Scene()
+    scene.do(Start())
+    scene.do(Assign((P0, P1)))
+    scene.subscription.seek(P0, 5)
+    scene.do(Assign((P0, P2)))
+    assert (state(scene, P0), state(scene, P2)) == ("FETCHABLE", "AWAITING_POSITION")
+    assert scene.describe().owned == ()
+
+
+def test_records_that_do_not_begin_at_the_position_are_dropped_with_the_buffer() -> None:
+    scene = Scene().stable(0)
+    epoch = scene.subscription.fetchable()[P0][0]
+    records = Buffered(P0, epoch, 10, b"...", 99)
+    assert scene.subscription.buffer(records)
+    assert not scene.subscription.advance(records, 11, 12, exhausted=False)
+    assert scene.subscription.next_buffered() is None
