@@ -39,20 +39,19 @@ class Connection(StateMachine):
     # fmt: off
     _RUNNING = (INITIALIZED, COORDINATOR_DISCOVERY, STABLE)
     _IDLE = (DOWN, INITIALIZED, STABLE)
+    _CALLS = ("subscribed_to_topics", "rejoin_requested", "leave_requested")
 
     #   in state               on event                 goes to                when                                       do                                            rules
-    row(DOWN,                  "started",               INITIALIZED,           when="not member_needs",                                                                 rules="D7")
-    row(DOWN,                  "started",               COORDINATOR_DISCOVERY, when="member_needs",                       do=["look_up"],                               rules="D7")
-    row(DOWN,                  "coordinator_needed",    None,                                                             do=["note_need"],                             rules="D7")
+    row(DOWN,                  "started",               INITIALIZED,                                                                                                    rules="D7")
     row(_RUNNING,              "stopped",               DOWN,                                                             do=["forget_coordinator", "need_nothing"],    rules="L4")
 
     row(INITIALIZED,           "coordinator_needed",    COORDINATOR_DISCOVERY, when="lookup_wait == 'none'",              do=["note_need", "look_up"],                  rules="D7 D2")
-    row(INITIALIZED,           "commit_or_fetch_asked", COORDINATOR_DISCOVERY, when="lookup_wait == 'none'",              do=["note_ask", "look_up"],                   rules="D7 D2")
+    row(INITIALIZED,           "commit_or_fetch_asked", COORDINATOR_DISCOVERY, when="lookup_wait != 'backoff'",           do=["note_ask", "look_up"],                   rules="D7 D2")
     row(INITIALIZED,           "coordinator_needed",    None,                  when="lookup_wait != 'none'",              do=["note_need"],                             rules="D3")
-    row(INITIALIZED,           "commit_or_fetch_asked", None,                  when="lookup_wait != 'none'",              do=["note_ask"],                              rules="D3")
+    row(INITIALIZED,           "commit_or_fetch_asked", None,                  when="lookup_wait == 'backoff'",           do=["note_ask"],                              rules="D3")
     row((COORDINATOR_DISCOVERY, STABLE), "coordinator_needed", None,                                                      do=["note_need"],                             rules="D2 D4")
     row((COORDINATOR_DISCOVERY, STABLE), "commit_or_fetch_asked", None,                                                   do=["note_ask"],                              rules="D2 D4")
-    row((DOWN, *_RUNNING),     "coordinator_needless",  None,                                                             do=["end_need"],                              rules="D7")
+    row(_RUNNING,              "coordinator_needless",  None,                                                             do=["end_need"],                              rules="D7")
     row(_RUNNING,              "asks_settled",          None,                  when="asked",                              do=["end_asks"],                              rules="D7")
 
     row(COORDINATOR_DISCOVERY, "lookup_found",          STABLE,                when="current",                            do=["know_coordinator"],                      rules="D2 D4")
@@ -71,7 +70,8 @@ class Connection(StateMachine):
     # what changes nothing
     ignored(_RUNNING,          "started",               because="already")
     ignored(DOWN,              "stopped",               because="already")
-    ignored(DOWN,              ("coordinator_gone", "application_polled", "asks_settled"), because="nothing_waits")
+    ignored(DOWN,              ("coordinator_needed", "coordinator_needless", "coordinator_gone", "asks_settled"), because="nothing_waits")
+    ignored(_RUNNING,          _CALLS,                  because="nothing_waits")
     ignored(_RUNNING,          "asks_settled",          because="nothing_waits", when="not asked")
     ignored((INITIALIZED, COORDINATOR_DISCOVERY), "coordinator_gone", because="already")
     ignored(INITIALIZED,       "application_polled",    because="nothing_waits", when="lookup_wait != 'poll'")
@@ -80,7 +80,7 @@ class Connection(StateMachine):
     ignored((DOWN, COORDINATOR_DISCOVERY, STABLE), "lookup_backoff_elapsed", because="timer_off")
     ignored((DOWN, *_RUNNING), ("lookup_found", "lookup_retriable", "lookup_fatal", "ask_coordinator_gone"), because="late", when="not current")
     # what a correct application never does: ask a consumer that is closed
-    error(DOWN,                "commit_or_fetch_asked", rule="L4")
+    error(DOWN,                (*_CALLS, "application_polled", "commit_or_fetch_asked"), rule="L4")
     # what a correct peer never does: answer a lookup that is not out
     error(_IDLE,               ("lookup_found", "lookup_retriable", "lookup_fatal"), rule="D2", when="current")
     error((DOWN, INITIALIZED, COORDINATOR_DISCOVERY), "ask_coordinator_gone", rule="J9", when="current")

@@ -73,7 +73,7 @@ class Rebalance(StateMachine):
 
     _JOIN_IS_OUT = "current and polled and coordinator_known and not join_backoff"
 
-    _COMMIT_IS_OUT = "current and coordinator_known and (commit_step == 'out' or commit_step == 'none' and owned)"
+    _COMMIT_IS_OUT = "current and coordinator_known and (commit_step == 'out' or commit_step == 'none' and owned and identity == 'member')"
 
     _HEARTBEAT_ANSWERS = ("heartbeat_rebalance_in_progress", "heartbeat_unknown_member", "heartbeat_illegal_generation", "heartbeat_fenced")
     _COMMIT_ANSWERS = ("commit_settled", "commit_retriable", "commit_coordinator_gone", "commit_rebalance_in_progress", "commit_unknown_member", "commit_illegal_generation", "commit_fenced")
@@ -94,6 +94,9 @@ class Rebalance(StateMachine):
     row(REVOKING_PARTITION,    "join_backoff_elapsed",        None,                 when="join_backoff",                                                      do=["end_join_backoff"],                                          rules="D3")
     row((UNJOINED, PARTITION_REVOKED), "join_needed",         PREPARING_REBALANCE,  when="subscribed and polled and coordinator_known and not join_backoff",  do=["send_join_group"],                                           rules="J1 J7 D4 H3")
     row(PREPARING_REBALANCE,   "join_needed",                 None,                 when="polled and coordinator_known and not join_backoff",                 do=["send_join_group"],                                           rules="J1 J2 D4 H3")
+
+    row(STABLE,                "coordinator_found",           None,                 when="preparing and commit_step == 'none'",                               do=["join"],                                                      rules="D1 J2")
+    row(STABLE,                "join_needed",                 PREPARING_REBALANCE,  when="preparing and commit_step == 'none' and coordinator_known",         do=["send_join_group"],                                           rules="J1 J2 D4 H3 K1")
 
     # -- JoinGroup is answered -------------------------------------------------------------------------------------------
     row(PREPARING_REBALANCE,   "join_accepted",               COMPLETING_REBALANCE, when=f"{_JOIN_IS_OUT} and deployed",                                              do=["become_member", "enable_heartbeats", "send_sync_group"],     rules="J9 H1 S2")
@@ -147,12 +150,12 @@ class Rebalance(StateMachine):
     row(STABLE,                "commit_rebalance_in_progress", PREPARE_REVOCATION,   when=f"{_COMMIT_IS_OUT} and not preparing and (published or eager and not (owned and auto_commit))", do=["pause_owned", "skip_commit"],                                rules="H4 M2 Q4 Q5")
     row(STABLE,                "heartbeat_rebalance_in_progress", None,                 when="current and not preparing and deployed and cooperative and owned and auto_commit", do=["prepare_to_join", "commit"],                  rules="H4 M2 M3 Q4")
     row(STABLE,                "commit_rebalance_in_progress", None,                 when=f"{_COMMIT_IS_OUT} and not preparing and deployed and cooperative and owned and auto_commit", do=["prepare_to_join", "commit"],                  rules="H4 M2 M3 Q4")
-    row(STABLE,                "heartbeat_rebalance_in_progress", PREPARING_REBALANCE,  when="current and not preparing and deployed and cooperative and not (owned and auto_commit)", do=["join"],                                                   rules="H4 M2 Q4 K1")
-    row(STABLE,                "commit_rebalance_in_progress", PREPARING_REBALANCE,  when=f"{_COMMIT_IS_OUT} and not preparing and deployed and cooperative and not (owned and auto_commit)", do=["join"],                                                   rules="H4 M2 Q4 K1")
+    row(STABLE,                "heartbeat_rebalance_in_progress", None,                 when="current and not preparing and deployed and cooperative and not (owned and auto_commit)", do=["prepare_to_join", "join"],                                        rules="H4 M2 Q4 K1")
+    row(STABLE,                "commit_rebalance_in_progress", None,                 when=f"{_COMMIT_IS_OUT} and not preparing and deployed and cooperative and not (owned and auto_commit)", do=["prepare_to_join", "join"],                                        rules="H4 M2 Q4 K1")
     row(STABLE,                "rejoin_requested",            PREPARE_REVOCATION,   when="not preparing and deployed and eager and owned and auto_commit",    do=["pause_owned", "commit"],                                     rules="J8 M3 Q4 Q5")
     row(STABLE,                "rejoin_requested",            PREPARE_REVOCATION,   when="not preparing and (published or eager and not (owned and auto_commit))", do=["pause_owned", "skip_commit"],                                rules="J8 Q4 Q5")
     row(STABLE,                "rejoin_requested",            None,                 when="not preparing and deployed and cooperative and owned and auto_commit", do=["prepare_to_join", "commit"],                              rules="J8 M3 Q4")
-    row(STABLE,                "rejoin_requested",            PREPARING_REBALANCE,  when="not preparing and deployed and cooperative and not (owned and auto_commit)", do=["join"],                                                      rules="J8 Q4 K1")
+    row(STABLE,                "rejoin_requested",            None,                 when="not preparing and deployed and cooperative and not (owned and auto_commit)", do=["prepare_to_join", "join"],                                           rules="J8 Q4 K1")
     row(ASSIGNING_PARTITIONS,  "heartbeat_rebalance_in_progress", None,                 when="current and identity == 'member' and not follow_up",                do=["want_follow_up"],                                            rules="H4 M2 J2")
     row(ASSIGNING_PARTITIONS,  "commit_rebalance_in_progress", None,                 when=f"{_COMMIT_IS_OUT} and identity == 'member' and not follow_up",                do=["want_follow_up"],                                            rules="H4 M2 J2")
     row((PREPARING_REBALANCE, COMPLETING_REBALANCE, ASSIGNING_PARTITIONS), "rejoin_requested", None, when="not follow_up",                                    do=["want_follow_up"],                                            rules="J1 J2")
@@ -161,7 +164,7 @@ class Rebalance(StateMachine):
     row(_COMMITTING,           "commit_needed",               None,                 when="commit_step == 'blocked' and coordinator_known",                    do=["send_offset_commit"],                                        rules="D4 M1 M3")
     row(PREPARE_REVOCATION,    "revocation_prepared",         REVOKING_PARTITION,                                                                             do=["send_revoke_partitions"],                                    rules="Q4")
     row(PREPARE_REVOCATION,    ("commit_settled", "commit_rebalance_in_progress"), REVOKING_PARTITION, when=f"{_COMMIT_IS_OUT} and commit_step == 'out'",              do=["end_commit", "send_revoke_partitions"],                      rules="M3 C3 Q4")
-    row(STABLE,                ("commit_settled", "commit_rebalance_in_progress"), PREPARING_REBALANCE, when=f"{_COMMIT_IS_OUT} and preparing and commit_step == 'out'", do=["end_commit", "join"],                                       rules="M3 Q4 K1")
+    row(STABLE,                ("commit_settled", "commit_rebalance_in_progress"), None,                when=f"{_COMMIT_IS_OUT} and preparing and commit_step == 'out'", do=["finish_commit", "join"],                                    rules="M3 Q4 K1")
     row(PARTITION_REVOKED,     ("commit_settled", "commit_rebalance_in_progress"), None, when=f"{_COMMIT_IS_OUT} and commit_step == 'out'",                            do=["end_commit", "go_on"],                                       rules="M3")
     row(_COMMITTING,           "commit_retriable",            None,                 when=f"{_COMMIT_IS_OUT} and commit_step == 'out'",                                  do=["back_off_commit"],                                           rules="D3 M3")
     row(_COMMITTING,           "commit_coordinator_gone",     None,                 when=f"{_COMMIT_IS_OUT} and commit_step == 'out'",                                  do=["back_off_commit", "say_coordinator_gone"],                   rules="D1 D3 M3")
@@ -171,7 +174,7 @@ class Rebalance(StateMachine):
     row(_COMMITTING,           "coordinator_found",           None,                 when="commit_step == 'blocked'",                                          do=["retry_commit"],                                              rules="D1 M3")
     row(_COMMITTING,           "commit_backoff_elapsed",      None,                 when="commit_step == 'backoff'",                                          do=["retry_commit"],                                              rules="D3 M3")
     row(PREPARE_REVOCATION,    "commit_deadline_expired",     REVOKING_PARTITION,   when="commit_step != 'none'",                                             do=["end_commit", "send_revoke_partitions"],                      rules="M3")
-    row(STABLE,                "commit_deadline_expired",     PREPARING_REBALANCE,  when="preparing and commit_step != 'none'",                               do=["end_commit", "join"],                                        rules="M3")
+    row(STABLE,                "commit_deadline_expired",     None,                 when="preparing and commit_step != 'none'",                               do=["finish_commit", "join"],                                     rules="M3")
     row(PARTITION_REVOKED,     "commit_deadline_expired",     None,                 when="commit_step != 'none'",                                             do=["end_commit", "go_on"],                                       rules="M3")
 
     # -- the membership is lost ------------------------------------------------------------------------------------------
@@ -248,7 +251,9 @@ class Rebalance(StateMachine):
     ignored(UNJOINED,          "coordinator_found",           because="waiting",        when="not (subscribed and polled and not join_backoff)")
     ignored(PREPARING_REBALANCE, "coordinator_found",         because="waiting",        when="not (polled and not join_backoff)")
     ignored(PARTITION_REVOKED, "coordinator_found",           because="waiting",        when="commit_step != 'blocked' and not (polled and not join_backoff and commit_step == 'none')")
-    ignored((PREPARE_REVOCATION, STABLE), "coordinator_found", because="nothing_waits", when="commit_step != 'blocked'")
+    ignored(PREPARE_REVOCATION, "coordinator_found",          because="nothing_waits",  when="commit_step != 'blocked'")
+    ignored(STABLE,            "coordinator_found",           because="nothing_waits",  when="commit_step != 'blocked' and not (preparing and commit_step == 'none')")
+    ignored(STABLE,            "join_needed",                 because="waiting",        when="not (preparing and commit_step == 'none' and coordinator_known)")
     ignored((*_CALLBACKS, COMPLETING_REBALANCE), "coordinator_found", because="nothing_waits")
     ignored(_COMMITTING,       "coordinator_lost",            because="waiting",        when="commit_step != 'out'")
     ignored(PREPARING_REBALANCE, "coordinator_lost",          because="waiting",        when="not (polled and not join_backoff)")
@@ -285,7 +290,7 @@ class Rebalance(StateMachine):
     ignored(REVOKING_PARTITION, "leave_requested",            because="already",        when="leaving")
     ignored(REVOKING_PARTITION, "poll_limit_reached",         because="already",        when="identity == 'member' and leaving")
 
-    ignored((PREPARE_REVOCATION, REVOKING_PARTITION, COMPLETING_REBALANCE, ASSIGNING_PARTITIONS, STABLE), "join_needed", because="nothing_waits")
+    ignored((PREPARE_REVOCATION, REVOKING_PARTITION, COMPLETING_REBALANCE, ASSIGNING_PARTITIONS), "join_needed", because="nothing_waits")
     ignored((*_NOT_JOINED, *_CALLBACKS, COMPLETING_REBALANCE), "commit_needed", because="nothing_waits")
     ignored((*_NOT_JOINED, REVOKING_PARTITION, PARTITION_REVOKED, COMPLETING_REBALANCE, ASSIGNING_PARTITIONS, STABLE), "revocation_prepared", because="nothing_waits")
     ignored((*_NOT_JOINED, PREPARE_REVOCATION, *_CALLBACKS, COMPLETING_REBALANCE, STABLE), "revocation_done", because="nothing_waits")
@@ -299,7 +304,7 @@ class Rebalance(StateMachine):
     error(UNJOINED, _HEARTBEAT_ANSWERS, rule="J9", when="current")
     error(PREPARING_REBALANCE, _HEARTBEAT_ANSWERS, rule="H3", when="current and not (identity == 'member' and (join_backoff or not polled))")
     error(_CALLBACKS, _HEARTBEAT_ANSWERS, rule="J9", when="current and identity != 'member'")
-    error(_CALLBACKS, ("commit_rebalance_in_progress", "commit_unknown_member", "commit_illegal_generation", "commit_fenced"), rule="J9", when=f"{_COMMIT_IS_OUT} and identity != 'member'")
+    error(_CALLBACKS, ("commit_rebalance_in_progress", "commit_unknown_member", "commit_illegal_generation", "commit_fenced"), rule="M7", when=f"{_COMMIT_IS_OUT} and identity != 'member'")
     # an answer to a commit that is not out: none is sent between JoinGroup and SyncGroup, and none for what is not owned
     error((*_NOT_JOINED, COMPLETING_REBALANCE), _COMMIT_ANSWERS, rule="M7", when="current")
     error((*_COMMITTING, *_CALLBACKS), _COMMIT_ANSWERS, rule="M7", when=f"current and not ({_COMMIT_IS_OUT})")

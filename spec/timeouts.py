@@ -70,7 +70,7 @@ class Timeouts(StateMachine):
     row(IN_FLIGHT,  "coordinator_lost",           IDLE,                                                               do=["schedule_retry"],                 rules="D5 H4")
 
     row(_ENABLED,   "session_expired",            None,       when="coordinator_known",                               do=["say_coordinator_gone"],           rules="H5 D1")
-    row(_ENABLED,   "poll_interval_expired",      None,       when="coordinator_known",                               do=["report_poll_limit"],              rules="P1")
+    row(_ENABLED,   "poll_interval_expired",      None,       when="coordinator_known and not poll_overdue",          do=["report_poll_limit"],              rules="P1")
     row(_ENABLED,   "poll_interval_expired",      None,       when="not coordinator_known and not poll_overdue",      do=["note_overdue_poll"],              rules="P1")
     row(_ENABLED,   "coordinator_found",          None,       when="poll_overdue",                                    do=["report_poll_limit"],              rules="P1")
     row(_ENABLED,   "application_polled",         None,                                                               do=["restart_poll_interval"],          rules="P2")
@@ -82,7 +82,7 @@ class Timeouts(StateMachine):
     ignored(STOPPED, "heartbeats_enabled",        because="nothing_waits")
     ignored(_OFF,   ("heartbeat_due", "session_expired", "poll_interval_expired", "application_polled"), because="timer_off")
     ignored(_ENABLED, "session_expired",          because="waiting",       when="not coordinator_known")
-    ignored(_ENABLED, "poll_interval_expired",    because="already",       when="not coordinator_known and poll_overdue")
+    ignored(_ENABLED, "poll_interval_expired",    because="already",       when="poll_overdue")
     ignored(_ENABLED, "coordinator_found",        because="nothing_waits", when="not poll_overdue")
     ignored(_OFF,   "coordinator_found",          because="nothing_waits")
     ignored(_ENABLED, "heartbeat_due",            because="already",       when="heartbeat_overdue")

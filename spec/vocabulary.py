@@ -68,7 +68,7 @@ VARIABLES: Final[Mapping[str, Variable]] = _by_name(
     Variable("leaving", NO_YES, False, "state", "rebalance", doc="unsubscribe() or close() waits for the last callback"),
     # of the timers
     Variable("heartbeat_overdue", NO_YES, False, "state", "timeouts", doc="a heartbeat fell due while one was in flight or no coordinator known"),
-    Variable("poll_overdue", NO_YES, False, "state", "timeouts", doc="the poll interval expired while no coordinator was known to leave"),
+    Variable("poll_overdue", NO_YES, False, "state", "timeouts", doc="the poll interval has expired, and nothing has restarted it"),
     # of one partition
     Variable("position", NO_YES, False, "state", "subscription", doc="the next offset is known"),
     Variable("user_paused", NO_YES, False, "state", "subscription", doc="the application paused it"),
@@ -360,6 +360,7 @@ EFFECTS: Final[Mapping[str, Effect]] = _by_name(
     Effect("skip_commit", {}, ("revocation_prepared",)),
     Effect("back_off_commit", {"commit_step": "'backoff'"}),
     Effect("end_commit", {"commit_step": "'none'", "preparing": "False"}),
+    Effect("finish_commit", {"commit_step": "'none'"}),
     Effect("prepare_to_join", {"preparing": "True"}),
     # the rebalance as a whole
     Effect("want_follow_up", {"follow_up": "True"}),
@@ -372,7 +373,7 @@ EFFECTS: Final[Mapping[str, Effect]] = _by_name(
     ),
     Effect("lose_instead", {"lost": "True", "keeps": "False", "follow_up": "False", "will_own": "False"}, ("heartbeats_disabled",), doc="the callback that is due becomes onPartitionsLost"),
     Effect("drop_rebalance", {"commit_step": "'none'", "preparing": "False", "follow_up": "False"}, ("heartbeats_disabled",)),
-    Effect("start_leaving", {"leaving": "True", "commit_step": "'none'", "preparing": "False", "follow_up": "False"}),
+    Effect("start_leaving", {"leaving": "True", "commit_step": "'none'", "preparing": "False", "follow_up": "False", "join_backoff": "False"}),
     Effect("lose_but_stay", {"lost": "True", "callback_running": "False", "keeps": "False", "join_backoff": "False", "will_own": "False"}, ("revocation_pending", "REVOKE_PARTITIONS"), doc="a rebalance is given up to leave: its partitions count as lost"),
     Effect(
         "leave",
@@ -386,7 +387,7 @@ EFFECTS: Final[Mapping[str, Effect]] = _by_name(
     Effect("note_overdue_poll", {"poll_overdue": "True"}),
     Effect("restart_poll_interval", {"poll_overdue": "False"}, doc="max.poll.interval.ms from now on"),
     Effect("restart_timers", {"heartbeat_overdue": "False", "poll_overdue": "False"}, doc="heartbeat, session and poll interval, all from now on"),
-    Effect("report_poll_limit", {"poll_overdue": "False"}, ("poll_limit_reached",)),
+    Effect("report_poll_limit", {"poll_overdue": "True"}, ("poll_limit_reached",)),
     # one partition
     Effect("forget_records", {"buffered": "False", "fetch_out": "False"}),
     Effect("find_position", {"position": "True", "buffered": "False", "fetch_out": "False"}),

@@ -66,7 +66,11 @@ class Coordinator:
             return NoAnswer(error)
         match request:
             case FindCoordinatorRequest():
-                return FindCoordinatorResponse(error, 1, "127.0.0.1", 9092) if not error else FindCoordinatorResponse(error)
+                return (
+                    FindCoordinatorResponse(error, 1, "127.0.0.1", 9092)
+                    if not error
+                    else FindCoordinatorResponse(error)
+                )
             case JoinGroupRequest():
                 return self._joined(request, error)
             case SyncGroupRequest():
@@ -78,7 +82,9 @@ class Coordinator:
             case OffsetCommitRequest():
                 return OffsetCommitResponse({partition: error for partition in request.offsets})
             case OffsetFetchRequest():
-                return OffsetFetchResponse({p: FetchedOffset(5) for p in request.partitions} if not error else {}, error)
+                return OffsetFetchResponse(
+                    {p: FetchedOffset(5) for p in request.partitions} if not error else {}, error
+                )
             case ListOffsetsRequest():
                 return ListOffsetsResponse({partition: ListedOffset(0, error) for partition in request.timestamps})
             case MetadataRequest():
@@ -103,7 +109,8 @@ class Coordinator:
 
     def _metadata(self, request: MetadataRequest) -> MetadataResponse:
         topics = tuple(
-            TopicMetadata(topic, tuple(PartitionMetadata(p.partition, 1) for p in PARTITIONS)) for topic in request.topics or ()
+            TopicMetadata(topic, tuple(PartitionMetadata(p.partition, 1) for p in PARTITIONS))
+            for topic in request.topics or ()
         )
         return MetadataResponse((Broker(1, "127.0.0.1", 9092),), topics)
 

@@ -101,12 +101,14 @@ class CoreAdapter:
         if offer.event == "sync_accepted":
             return self._assignment(offer) is not None
         if api == "OffsetFetch":
-            return self._asked() is not None
+            return self._asked() is not None or self.core.timers.is_armed("offsets_backoff")
         return api != "OffsetCommit" or self._commit(state) is not None or self._could_commit(state)
 
     def _asked(self) -> Sent | None:
         """The question for a committed offset that waits for its answer."""
-        return next((s for s in self.translation.sent.values() if s.is_asked and not s.answered), None)
+        return next(
+            (s for s in self.translation.sent.values() if s.is_asked and not s.answered and not s.given_up), None
+        )
 
     def _abandoned(self, api: str, state: MemberState) -> Sent | None:
         """A request that went out and is waited for no more."""
@@ -126,14 +128,28 @@ class CoreAdapter:
         """Whether the application could commit now, so that there is something to answer."""
         if not self.core.describe().owned:
             return False
-        in_generation = self.member.state_of(state, "rebalance") in ("STABLE", "PREPARE_REVOCATION", "REVOKING_PARTITION", "ASSIGNING_PARTITIONS")
+        in_generation = self.member.state_of(state, "rebalance") in (
+            "STABLE",
+            "PREPARE_REVOCATION",
+            "REVOKING_PARTITION",
+            "ASSIGNING_PARTITIONS",
+        )
         value = self.member.value_of
-        return in_generation and value(state, "identity") == "member" and bool(value(state, "coordinator_known")) and value(state, "commit_step") != "out"
+        return (
+            in_generation
+            and value(state, "identity") == "member"
+            and bool(value(state, "coordinator_known"))
+            and value(state, "commit_step") != "out"
+        )
 
     def _assignment(self, offer: Offer) -> tuple[TopicPartition, ...] | None:
         told = dict(offer.inputs)
         return assignment_for(
-            self.core.describe().owned, self.member.rebalance == "cooperative", bool(told["takes"]), bool(told["retains"]), bool(told["gains"])
+            self.core.describe().owned,
+            self.member.rebalance == "cooperative",
+            bool(told["takes"]),
+            bool(told["retains"]),
+            bool(told["gains"]),
         )
 
     # Making it happen -------------------------------------------------------------------------------------------------
@@ -164,7 +180,11 @@ class CoreAdapter:
             if isinstance(output, SendRequest):
                 sent = Sent(output.request_id, output.request, "", -1)
                 if sent.api in ANSWERED_BY_ITSELF and not sent.is_asked:
-                    self._give(impl.ResponseReceived(output.request_id, self.coordinator.answer(output.request, ErrorCode.NONE)))
+                    self._give(
+                        impl.ResponseReceived(
+                            output.request_id, self.coordinator.answer(output.request, ErrorCode.NONE)
+                        )
+                    )
 
     def _command(self, event: str) -> None:
         self._futures += 1
@@ -218,10 +238,15 @@ class CoreAdapter:
         if not dict(offer.inputs)["current"]:
             sent = self._abandoned(api, state)
         elif api == "OffsetFetch":
+            if self._asked() is None:
+                self._expire("offsets_backoff")
+                self._register()
             sent = self._asked()
         elif api == "OffsetCommit":
             if self._commit(state) is None:
-                self._give(impl.Commit({self.core.describe().owned[0]: OffsetAndMetadata(self._offset, MANUAL)}, self._futures))
+                self._give(
+                    impl.Commit({self.core.describe().owned[0]: OffsetAndMetadata(self._offset, MANUAL)}, self._futures)
+                )
                 self._register()
             sent = self._commit(state)
         else:

@@ -111,7 +111,9 @@ class Lockstep:
             self.member.react(self.state, named.event, dict(named.inputs))
         except IllegalEvent:
             if observation.before != observation.after:
-                raise self._divergence(f"{named} was refused, but changed", observation.before, observation.after) from None
+                raise self._divergence(
+                    f"{named} was refused, but changed", observation.before, observation.after
+                ) from None
             return []
         raise self._divergence(f"the answer to {named}", "accepted", "refused as unsolicited")
 
@@ -119,6 +121,8 @@ class Lockstep:
         for output in observation.outputs:
             if isinstance(output, impl.SendRequest):
                 self.adapter.translation.note_sent(output, observation.after)
+            elif isinstance(output, impl.DisconnectCoordinator):
+                self.adapter.translation.note_lost()
 
     def _compare(self, description: Description, named: Offer) -> None:
         expected = expectations(self.member, self.state)

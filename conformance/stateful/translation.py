@@ -97,6 +97,7 @@ class Sent:
     member_id: str
     generation: int
     answered: bool = False
+    given_up: bool = False
 
     @property
     def api(self) -> str:
@@ -106,7 +107,9 @@ class Sent:
     @property
     def is_manual_commit(self) -> bool:
         """Whether the application, not a rebalance, asked for this commit."""
-        return isinstance(self.request, OffsetCommitRequest) and any(o.metadata == MANUAL for o in self.request.offsets.values())
+        return isinstance(self.request, OffsetCommitRequest) and any(
+            o.metadata == MANUAL for o in self.request.offsets.values()
+        )
 
     @property
     def is_asked(self) -> bool:
@@ -123,28 +126,32 @@ class Translation:
     asks: int = 0
     unsolicited: Offer | None = None
 
+    def note_lost(self) -> None:
+        """The coordinator was forgotten: what was under way to it has no answer any more."""
+        for sent in self.sent.values():
+            if sent.api != "FindCoordinator":
+                sent.given_up = True
+
     def note_sent(self, output: SendRequest, description: Description) -> None:
         """The member sent a request."""
-        self.sent[output.request_id] = Sent(output.request_id, output.request, description.member_id, description.generation)
+        self.sent[output.request_id] = Sent(
+            output.request_id, output.request, description.member_id, description.generation
+        )
 
     def newest(self, api: str) -> Sent | None:
         """The newest request of a kind, answered or not; of commits, only those before a rebalance."""
         return next((s for s in reversed(self.sent.values()) if s.api == api and not s.is_manual_commit), None)
 
-    def newest_ask(self) -> Sent | None:
-        """The newest question for the offset that only a test asks for."""
-        return next((s for s in reversed(self.sent.values()) if s.is_asked), None)
-
     def is_waited_for(self, state: MemberState, sent: Sent, before: Description) -> bool:
         """Whether an answer to this request would be `current`: still waited for, and of the present identity."""
-        if sent.answered:
+        if sent.answered or sent.given_up:
             return False
         if sent.api == "OffsetCommit":
             if sent.is_manual_commit:
                 return (sent.member_id, sent.generation) == (before.member_id, before.generation)
             return sent is self.newest("OffsetCommit") and self.member.value_of(state, "commit_step") == "out"
         if sent.is_asked:
-            return self.asks > 0 and bool(self.member.value_of(state, "coordinator_known")) and sent is self.newest_ask()
+            return self.asks > 0 and bool(self.member.value_of(state, "coordinator_known"))
         machine, waiting = WAITING[sent.api]
         if self.member.state_of(state, machine) != waiting or sent is not self.newest(sent.api):
             return False
@@ -170,6 +177,8 @@ class Translation:
     def _expiry(self, timer: str) -> list[Offer]:
         if timer == "offsets_deadline":
             pending, self.asks = self.asks, 0
+            for sent in self.sent.values():
+                sent.given_up |= sent.is_asked
             return [Offer("asks_settled")] if pending else []
         return [Offer(TIMERS[timer])] if timer in TIMERS else []
 

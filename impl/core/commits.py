@@ -342,6 +342,8 @@ class Commits:
         self._queue.remove(operation)
         self._core.requests.give_up(operation.sent)
         self._watch_deadlines()
+        if not self._queue:
+            self._context.timers.disarm("commit_backoff")
         if operation.future_id is not None:
             result = None if error else operation.offsets
             self._context.emit(CompleteFuture(operation.future_id, result, error))
