@@ -113,6 +113,10 @@ class Clock:
 
     zone: tzinfo = UTC
 
+    def is_stamped(self, head: str) -> bool:
+        """Whether there is a time stamp in `head`."""
+        return _TIME.search(head) is not None
+
     def read(self, head: str) -> int | None:
         """Milliseconds since 1970 of the last time stamp in `head`; None when there is none, or no valid one.
 

@@ -209,7 +209,7 @@ class BrokerCoordinatorLog:
             log.lines += 1
             prefix = _COORDINATOR.search(line)
             if prefix is None:
-                if clock.read(line[:80]) is None:
+                if not clock.is_stamped(line[:80]):
                     log.continuation += 1
                 else:
                     log.other += 1
