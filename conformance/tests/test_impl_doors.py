@@ -77,6 +77,17 @@ def test_the_core_is_plain_python() -> None:
     assert not found, "\n".join(found)
 
 
+def test_the_consumer_knows_events_and_futures_and_not_the_network() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {name}"
+        for path in impl_files()
+        if path.relative_to(ROOT).parts[1] in ("consumer", "consumer.py")
+        for line, name in imports_of(path)
+        if name.startswith("groupspec.impl.network")
+    ]
+    assert not found, "\n".join(found)
+
+
 @pytest.mark.parametrize("library", ["kio", "aiokafka"])
 def test_the_wire_libraries_stay_in_the_network(library: str) -> None:
     found = [
