@@ -152,10 +152,18 @@ class Commits:
             refusal = self._refusal(offsets)
             if refusal is not None or not offsets:
                 self._finish(operation, refusal)
-            elif self._context.timers.is_armed("commit_backoff") or not self._core.connection.is_known:
-                return
-            else:
+            elif self._may_send():
                 self._send(operation, offsets)
+            else:
+                return
+
+    def _may_send(self) -> bool:
+        """Only to a coordinator that is known (rule D4), and not before the backoff is over (rule D3)."""
+        return self._core.connection.is_known and not self._context.timers.is_armed("commit_backoff")
+
+    def _is_standalone(self) -> bool:
+        """Whether the consumer takes no part in the group: it commits without an identity then, as anybody may."""
+        return self._subscription.is_manual() or not self._core.membership.is_subscribed()
 
     def _awaits_poll(self, operation: Operation) -> bool:
         """Records are with the application: only its next poll says that they are processed (rule M4)."""
@@ -170,7 +178,12 @@ class Commits:
         """Why this commit must not be sent now; None if it may."""
         if self._context.config.group_id is None:
             return error_for(ErrorCode.INVALID_GROUP_ID, "Commit without a group")
-        if self._subscription.is_manual() or not offsets:
+        negative = sorted(partition for partition, committed in offsets.items() if committed.offset < 0)
+        if negative:
+            return KafkaError(
+                f"Commit of a negative offset for {', '.join(map(str, negative))}: an offset is 0 or more"
+            )
+        if self._is_standalone() or not offsets:
             return None
         membership = self._core.membership
         if membership.state in IN_A_ROUND:
@@ -193,8 +206,8 @@ class Commits:
         return None
 
     def _identity(self) -> Identity:
-        """As whom to commit: with manual assignment as nobody at all (rules M1, X1)."""
-        return NOBODY if self._subscription.is_manual() else self._context.identity
+        """As whom to commit: outside the group as nobody at all (rules M1, X1)."""
+        return NOBODY if self._is_standalone() else self._context.identity
 
     def _send(self, operation: Operation, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         config, identity = self._context.config, self._identity()
@@ -267,7 +280,7 @@ class Commits:
 
     def _is_judged_by_membership(self) -> bool:
         """While a JoinGroup or SyncGroup is out its own answer decides about the identity."""
-        return not self._subscription.is_manual() and self._core.membership.state not in IN_A_ROUND
+        return not self._is_standalone() and self._core.membership.state not in IN_A_ROUND
 
     def _lose_identity(self, keep_member_id: bool) -> None:
         if self._is_judged_by_membership():

@@ -310,7 +310,10 @@ def is_late(core: Core, sent: Sent, error: ErrorCode) -> bool:
 
 def dispatch(core: Core, kind: str, detail: str, happening: Happening) -> None:
     """Give it to its handler."""
-    handler = HANDLERS.get((kind, detail)) or HANDLERS[kind, "other"]
+    handler = HANDLERS.get((kind, detail)) or HANDLERS.get((kind, "other"))
+    if handler is None:
+        known = ", ".join(name for api, name in HANDLERS if api == kind) or "none of this kind"
+        raise ValueError(f"The core takes no {kind} {detail!r}; it knows: {known}")
     handler(core, happening)
 
 

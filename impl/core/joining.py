@@ -240,7 +240,7 @@ class Joining:
             self.start_over()
             return
         membership = self._core.membership
-        if self._core.subscription.topics() != self._joined_topics or self.is_outdated():
+        if self._has_changed_meanwhile():
             membership.rejoin_again = True
         self._last_assignment, self._last_generation = assigned, self._context.identity.generation
         membership.synced(assigned)
@@ -248,6 +248,10 @@ class Joining:
     def _fits(self, assigned: tuple[TopicPartition, ...]) -> bool:
         topics = self._core.subscription.topics()
         return all(partition.topic in topics for partition in assigned)
+
+    def _has_changed_meanwhile(self) -> bool:
+        """Whether the subscription or the metadata is not what this round was made for (rules J1, J8)."""
+        return self._core.subscription.topics() != self._joined_topics or self.is_outdated()
 
     def sync_again(self) -> None:
         """The group rebalances again: join, as the same member."""

@@ -68,6 +68,8 @@ class Leaving:
     def deadline_over(self) -> None:
         """No more waiting for the network: every open commit fails, and the close goes on, or ends (rule L2)."""
         self._context.timers.disarm("close_deadline")
+        if not self._closing:
+            return
         self._deadline_ms = min(self._deadline_ms, self._context.now_ms)
         self._core.commits.give_up_all(KafkaTimeoutError("The consumer was closed before the commit was answered"))
         if self._farewell is not None:

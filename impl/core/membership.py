@@ -61,6 +61,7 @@ class Membership:
         self.preparing = False  # the rebalance has begun; JoinGroup has not been sent
         self.owned_generation = -1  # the generation that assigned what is owned (rule K1)
         self._loss_due = False  # the identity went while a callback ran: what is owned is lost when it ends
+        self._added: Partitions = ()  # what the assigned callback is about
         self._next_assignment: Partitions | None = None  # takes effect when the revocation callback has returned
 
     # What is so ------------------------------------------------------------------------------------------------------
@@ -192,21 +193,21 @@ class Membership:
 
     def _assign(self, assigned: Partitions) -> None:
         """The assignment takes effect; the new partitions wait for the callback (rule C3)."""
-        added = tuple(sorted(set(assigned) - set(self.owned())))
+        self._added = tuple(sorted(set(assigned) - set(self.owned())))
         self._next_assignment = None
         self.owned_generation = self._context.identity.generation
         self.enter(RebalanceState.ASSIGNING_PARTITIONS)
         self._subscription.assign_from_group(assigned)
         self._core.commits.assignment_changed()
-        self._context.note("assigned_started", partitions=added)
-        self._context.emit(AssignPartitions(added))
+        self._context.note("assigned_started", partitions=self._added)
+        self._context.emit(AssignPartitions(self._added))
 
     def partitions_assigned(self) -> None:
         """The assigned callback has returned."""
         if self.state is not RebalanceState.ASSIGNING_PARTITIONS:
             return
         self._subscription.assigned_callback_done()
-        self._context.note("assigned", partitions=self.owned())
+        self._context.note("assigned", partitions=self._added)
         if self._loss_due:
             self.lose_owned()
             return

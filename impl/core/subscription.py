@@ -375,11 +375,18 @@ class SubscriptionState:
             return any(p.position != p.safe_position for p in self._shared.partitions.values())
 
     def set_committed(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """The coordinator has these."""
+        """The coordinator has these. What the application has committed itself it has processed (rule M6).
+
+        Otherwise an automatic commit, which covers only what was returned before the last poll(), would rewind it.
+        """
         with self._lock:
             for tp, committed in offsets.items():
-                if tp in self._shared.partitions:
-                    self._shared.partitions[tp].committed = committed.offset
+                p = self._shared.partitions.get(tp)
+                if p is None:
+                    continue
+                p.committed = committed.offset
+                if p.position is not None and (p.safe_position or 0) < committed.offset <= p.position:
+                    p.safe_position = committed.offset
 
     # -----------------------------------------------------------------------------------------------------------------
 

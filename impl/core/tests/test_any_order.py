@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from hypothesis import given, settings
@@ -159,6 +160,53 @@ class Chaos(Scene):
                 self.pass_ms(100)
 
 
+def joining(scene: Chaos) -> None:
+    """JoinGroup is out for the first time."""
+    scene.poll()
+    scene.coordinator_found()
+
+
+def syncing(scene: Chaos) -> None:
+    """SyncGroup is out for the first time."""
+    joining(scene)
+    scene.answer_any(0, "NONE", [])
+
+
+def revoking(scene: Chaos) -> None:
+    """A stable member is about to rebalance: an eager one revokes, a cooperative one joins."""
+    scene.settle()
+    scene.do(EnforceRebalance("test"))
+
+
+def rejoining(scene: Chaos) -> None:
+    """JoinGroup is out for the second time."""
+    revoking(scene)
+    scene.run_callback()
+
+
+def resyncing(scene: Chaos) -> None:
+    """SyncGroup is out for the second time."""
+    rejoining(scene)
+    scene.answer_any(-1, "NONE", [])
+
+
+def moving(scene: Chaos) -> None:
+    """The second assignment has come: a cooperative member has lost a partition."""
+    resyncing(scene)
+    scene.answer_any(-1, "NONE", [1, 2])
+
+
+BEGINNINGS: tuple[Callable[[Chaos], object], ...] = (
+    Chaos.poll,
+    joining,
+    syncing,
+    Chaos.settle,
+    revoking,
+    rejoining,
+    resyncing,
+    moving,
+)
+
 shares = st.lists(st.integers(0, 3), unique=True, max_size=4)
 steps = st.lists(
     st.one_of(
@@ -215,14 +263,13 @@ def take_step(scene: Chaos, kind: str, *rest: object) -> None:
 
 
 @settings(max_examples=200)
-@given(config=configs, stable_first=st.booleans(), steps=steps)
+@given(config=configs, beginning=st.sampled_from(BEGINNINGS), steps=steps)
 def test_nothing_breaks_the_member_recovers_and_closes(
-    config: dict[str, Any], stable_first: bool, steps: list[tuple[str, object]]
+    config: dict[str, Any], beginning: Callable[[Chaos], object], steps: list[tuple[str, object]]
 ) -> None:
     scene = Chaos(**config)
     scene.start()
-    if stable_first:
-        scene.settle()
+    beginning(scene)
     for step in steps:
         take_step(scene, *step)
     while scene.callbacks:

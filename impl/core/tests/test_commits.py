@@ -154,6 +154,21 @@ def test_M7_no_commit_for_a_partition_that_is_not_owned() -> None:
     assert "orders-2" in str(scene.result(1).error)
 
 
+def test_a_consumer_without_a_subscription_commits_as_nobody() -> None:
+    scene = Scene(group_instance_id="one")
+    scene.do(Start())
+    scene.do(sync())
+    scene.coordinator_found()
+    (commit,) = scene.sent(OffsetCommitRequest)
+    assert (commit.member_id, commit.generation, commit.group_instance_id) == ("", -1, None)
+
+
+def test_a_negative_offset_is_refused() -> None:
+    scene = Scene().stable(0)
+    scene.do(sync(offset=-1))
+    assert "0 or more" in str(scene.result(1).error)
+
+
 def test_a_commit_without_a_group_is_refused() -> None:
     scene = Scene(group_id=None)
     scene.do(Start())
@@ -310,6 +325,21 @@ def test_M4_records_of_the_poll_in_progress_are_not_committed() -> None:
     scene.poll()
     scene.pass_ms(1_000)
     assert scene.sent(OffsetCommitRequest)[0].offsets == {P0: OffsetAndMetadata(15)}
+
+
+def test_M6_an_automatic_commit_does_not_rewind_the_applications_own() -> None:
+    scene = Scene(enable_auto_commit=True, auto_commit_interval_ms=1_000).stable(0)
+    records = Buffered(P0, next(iter(scene.subscription.fetchable().values()))[0], 10, b"...", 20)
+    scene.subscription.buffer(records)
+    scene.poll()
+    scene.subscription.advance(records, 10, 15, exhausted=True)
+    scene.do(sync(offset=13))
+    scene.answer("OffsetCommit")
+    scene.pass_ms(2_000)
+    assert len(scene.sent(OffsetCommitRequest)) == 1
+    scene.poll()
+    scene.pass_ms(1_000)
+    assert scene.sent(OffsetCommitRequest)[-1].offsets == {P0: OffsetAndMetadata(15)}
 
 
 def test_M4_the_commit_before_a_rebalance_waits_until_the_records_are_processed() -> None:

@@ -156,6 +156,11 @@ def test_every_answer_has_an_effect_and_its_handler_is_what_has_it(
     assert outcome(without, answer) != expected
 
 
+def test_an_input_that_the_core_does_not_know_is_an_error_that_says_what_it_knows() -> None:
+    with pytest.raises(ValueError, match="takes no TimerExpired 'tea'; it knows: lookup_backoff, session"):
+        Scene().start().do(events.TimerExpired("tea"))
+
+
 def test_an_unknown_error_goes_to_other() -> None:
     scene = Scene().preparing()
     scene.answer("JoinGroup", "OFFSET_METADATA_TOO_LARGE")
