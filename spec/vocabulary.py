@@ -74,6 +74,8 @@ VARIABLES: Final[Mapping[str, Variable]] = _by_name(
     Variable("user_paused", NO_YES, False, "state", "subscription", doc="the application paused it"),
     Variable("buffered", NO_YES, False, "state", "subscription", doc="fetched records wait to be returned"),
     Variable("fetch_out", NO_YES, False, "state", "subscription", doc="a fetch of it is in flight"),
+    Variable("old_fetch", NO_YES, False, "state", "subscription", doc="a fetch for an earlier position or assignment is in flight still: its leader is busy"),
+    Variable("demanded", NO_YES, False, "state", "subscription", doc="a poll wants records, and none have come yet"),
     # that come with an event
     Variable("current", NO_YES, True, "input", doc="the answer is the one waited for, of the present identity; else it is late"),
     Variable("takes", NO_YES, False, "input", doc="the new assignment lacks something that is owned"),
@@ -107,7 +109,7 @@ EVENTS: Final[Mapping[str, Event]] = _by_name(
     Event("resumed_by_user", "application", doc="resume()"),
     Event("position_found", "message", _ANSWER, doc="a committed offset, or the reset policy's"),
     Event("fetch_answered", "message", _ANSWER, doc="records for the position that was asked for"),
-    Event("fetch_failed", "message", _ANSWER, doc="no records: an error that says nothing about the position, or none there yet"),
+    Event("fetch_failed", "message", _ANSWER, doc="no records, and nothing wrong with the position: there are none yet"),
     Event("fetch_out_of_range", "message", _ANSWER, doc="the position does not exist any more"),
     # answers to FindCoordinator
     Event("lookup_found", "message", _ANSWER, doc="FindCoordinator: NONE"),
@@ -299,7 +301,6 @@ IGNORED_REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "sync_will_tell": "SyncGroup is out, and its answer will say the same",
         "join_will_tell": "JoinGroup is out, and its answer will say the same",
         "not_assigned": "the partition is not this member's",
-        "not_fetchable": "a fetch would be wrong now: no position, paused, to be revoked, buffered, or one is in flight",
     }
 )
 """The closed list of reasons for an ignored cell."""
@@ -389,15 +390,16 @@ EFFECTS: Final[Mapping[str, Effect]] = _by_name(
     Effect("restart_timers", {"heartbeat_overdue": "False", "poll_overdue": "False"}, doc="heartbeat, session and poll interval, all from now on"),
     Effect("report_poll_limit", {"poll_overdue": "True"}, ("poll_limit_reached",)),
     # one partition
-    Effect("forget_records", {"buffered": "False", "fetch_out": "False"}),
-    Effect("find_position", {"position": "True", "buffered": "False", "fetch_out": "False"}),
+    Effect("demand", {"demanded": "True"}),
+    Effect("find_position", {"position": "True", "buffered": "False", "old_fetch": "old_fetch or fetch_out", "fetch_out": "False"}),
     Effect("lose_position", {"position": "False", "buffered": "False", "fetch_out": "False"}),
     Effect("fetch", {"fetch_out": "True"}, ("Fetch",)),
-    Effect("buffer", {"fetch_out": "False", "buffered": "True"}),
+    Effect("buffer", {"fetch_out": "False", "buffered": "True", "demanded": "False"}),
+    Effect("end_old_fetch", {"old_fetch": "False"}),
     Effect("end_fetch", {"fetch_out": "False"}),
     Effect("return_records", {"buffered": "more"}),
     Effect("pause", {"user_paused": "True"}),
     Effect("resume", {"user_paused": "False"}),
-    Effect("begin_anew", {"position": "False", "user_paused": "False", "buffered": "False", "fetch_out": "False"}),
+    Effect("begin_anew", {"position": "False", "user_paused": "False", "buffered": "False", "old_fetch": "old_fetch or fetch_out", "fetch_out": "False"}),
 )
 """Every effect that a row may name."""

@@ -118,7 +118,7 @@ class Member:
         return tuple(
             (event.name, dict(zip(event.inputs, values, strict=True)))
             for event in vocabulary.EVENTS.values()
-            if (event.kind != "internal" or len(self.machines) == 1)
+            if (event.kind != "internal" or (len(self.machines) == 1 and event.name != "turn_ended"))
             and any(event.name in alphabet for alphabet in self._alphabets.values())
             for values in product(*(vocabulary.VARIABLES[name].domain for name in event.inputs))
         )
@@ -132,8 +132,7 @@ class Member:
         """
         run = _Run(self, state, inputs)
         run.handle(event, outside=True)
-        if len(self.machines) > 1:
-            run.handle("turn_ended", outside=False)
+        run.handle("turn_ended", outside=False)
         after = MemberState(self._read_states(run.states), self._read_values(run.values))
         return Reaction(after, tuple(run.emitted), tuple(run.moves))
 

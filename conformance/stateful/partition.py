@@ -1,0 +1,295 @@
+"""One partition in lockstep: the subscription machine against the reference core's view of one partition.
+
+The machine's events come from the member around it (the assignment has it, it will be taken away, it is gone), from the
+application (seek, pause, poll) and from brokers (positions, records). To bring one about, the adapter does whatever a group and
+its brokers would do for it: a whole rebalance to add the partition, another to take it away. What is compared is the one
+partition's state and flags.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from groupspec.conformance.stateful.answers import PARTITIONS, TOPIC, Coordinator
+from groupspec.conformance.stateful.core_adapter import config_for
+from groupspec.conformance.stateful.lockstep import Divergence
+from groupspec.conformance.stateful.routes import Goal, Offer
+from groupspec.conformance.stateful.translation import api_of
+from groupspec.impl.core import events as impl
+from groupspec.impl.core.core import Core
+from groupspec.impl.core.events import PartitionDescription, SendRequest
+from groupspec.impl.core.messages import (
+    ErrorCode,
+    FetchedOffset,
+    FetchedPartition,
+    FetchRequest,
+    FetchResponse,
+    ListedOffset,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    Request,
+    Response,
+    TopicPartition,
+)
+from groupspec.impl.core.subscription import SubscriptionState
+from groupspec.spec.compiler.member import Member, MemberState, Move
+
+SUBJECT = PARTITIONS[0]
+OTHER = PARTITIONS[1]
+RECORDS = b"records, which the core does not look into"
+_LEFT_OPEN = ("OffsetFetch", "ListOffsets", "Fetch")
+_NOT_HERE = PartitionDescription("UNASSIGNED")
+
+
+class PartitionAdapter:
+    """A core in a group of its own, of which one partition is watched."""
+
+    def __init__(self, member: Member, start: MemberState) -> None:
+        self.cooperative = member.rebalance == "cooperative"
+        self.subscription = SubscriptionState()
+        self.core = Core(config_for(member, start), self.subscription)
+        self.coordinator = Coordinator()
+        self.open: dict[int, Request] = {}
+        self.emitted: list[str] = []
+        self.now_ms = 1_000
+        self._offset = 100
+        self._in_group = False
+
+    # What can happen --------------------------------------------------------------------------------------------------
+
+    def can(self, offer: Offer) -> bool:
+        """Whether the member around the partition could bring this about now."""
+        state, current = self.observe().state, bool(dict(offer.inputs).get("current", True))
+        match offer.event:
+            case "partition_added":
+                return state == "UNASSIGNED"
+            case "partition_enabled":
+                return state == "ASSIGNED"
+            case "revocation_pending":
+                return state in ("ASSIGNED", "AWAITING_POSITION", "FETCHABLE", "PAUSED")
+            case "partition_removed":
+                return state == "PENDING_REVOCATION"
+            case "sought" | "paused_by_user" | "resumed_by_user":
+                return state not in ("UNASSIGNED", "PENDING_REVOCATION")
+            case "position_found":
+                return (
+                    self._find((OffsetFetchRequest, ListOffsetsRequest), current and state == "AWAITING_POSITION")
+                    is not None
+                )
+            case "fetch_answered" | "fetch_failed" | "fetch_out_of_range":
+                return self._find((FetchRequest,), current and self.observe().fetch_in_flight) is not None
+            case _:
+                return True
+
+    def _find(self, kinds: tuple[type, ...], current: bool) -> int | None:
+        """An open request about the partition: the newest if its answer is waited for, else one that is not."""
+        about = [number for number, request in self.open.items() if isinstance(request, kinds) and _is_about(request)]
+        if current:
+            return about[-1] if about else None
+        waited_for = (
+            self.observe().state == "AWAITING_POSITION" if FetchRequest not in kinds else self.observe().fetch_in_flight
+        )
+        stale = about[:-1] if waited_for else about
+        return stale[0] if stale else None
+
+    # Making it happen -------------------------------------------------------------------------------------------------
+
+    def perform(self, offer: Offer, variant: int) -> None:
+        """Bring the event about."""
+        self.emitted.clear()
+        self.now_ms += 1
+        current = bool(dict(offer.inputs).get("current", True))
+        match offer.event:
+            case "partition_added":
+                self._have_added()
+            case "partition_enabled":
+                self._give(impl.PartitionsAssigned())
+            case "revocation_pending":
+                self._have_taken()
+            case "partition_removed":
+                self._end_callbacks()
+            case "sought":
+                self._offset += 1
+                self.subscription.seek(SUBJECT, self._offset)
+                self._give(impl.Poll())
+            case "paused_by_user":
+                self.subscription.pause([SUBJECT])
+                self._give(impl.Poll())
+            case "resumed_by_user":
+                self.subscription.resume([SUBJECT])
+                self._give(impl.Poll())
+            case "position_found":
+                self._find_position(current and self.observe().state == "AWAITING_POSITION", variant)
+            case "fetch_requested":
+                self._give(impl.Fetch())
+            case "records_returned":
+                self._return_records(bool(dict(offer.inputs)["more"]))
+                self._give(impl.Poll())
+            case _:
+                self._answer_fetch(offer.event, current and self.observe().fetch_in_flight)
+
+    def _give(self, event: impl.InputEvent) -> None:
+        for output in self.core.handle(event, self.now_ms):
+            if isinstance(output, SendRequest):
+                self.open[output.request_id] = output.request
+                if _is_about(output.request) and isinstance(output.request, FetchRequest):
+                    self.emitted.append("Fetch")
+                if api_of(output.request) == "Metadata":
+                    self._answer("Metadata")
+
+    def _answer(self, api: str, assigned: tuple[TopicPartition, ...] = ()) -> bool:
+        """Answer the newest open request of a kind, well; False if there is none."""
+        number = next((n for n, request in reversed(self.open.items()) if api_of(request) == api), None)
+        if number is None:
+            return False
+        response = self.coordinator.answer(self.open.pop(number), ErrorCode.NONE, assigned)
+        self._give(impl.ResponseReceived(number, response))
+        return True
+
+    # The group around the partition -----------------------------------------------------------------------------------
+
+    def _have_added(self) -> None:
+        if not self._in_group:
+            self._in_group = True
+            if self.core.describe().connection == "DOWN":
+                self._give(impl.Start())
+            self._give(impl.Subscribe((TOPIC,)))
+            self._give(impl.Poll())
+        elif self.core.describe().rebalance == "STABLE":
+            self._give(impl.EnforceRebalance("a test wants it"))
+        self._until_synced((SUBJECT, OTHER))
+        self.subscription.pause([OTHER])
+
+    def _have_taken(self) -> None:
+        if self.observe().state == "ASSIGNED":
+            self._in_group = False
+            self._give(impl.Unsubscribe(1))
+            return
+        self._give(impl.EnforceRebalance("a test wants it"))
+        if self.cooperative:
+            self._until_synced((OTHER,))
+
+    def _until_synced(self, assigned: tuple[TopicPartition, ...]) -> None:
+        """Answer everything up to a SyncGroup, and that one with `assigned`."""
+        for _ in range(20):
+            if self._answer("SyncGroup", assigned):
+                return
+            if not any(self._answer(api) for api in ("FindCoordinator", "OffsetCommit", "JoinGroup")):
+                self._end_callbacks()
+        raise AssertionError(f"the member does not join: {self.core.describe()}")
+
+    def _end_callbacks(self) -> None:
+        self._answer("OffsetCommit")
+        state = self.core.describe().rebalance
+        if state == "REVOKING_PARTITION":
+            self._give(impl.CallbackStarted())
+            self._give(impl.PartitionsRevoked())
+        if self.core.describe().rebalance == "ASSIGNING_PARTITIONS":
+            self._give(impl.PartitionsAssigned())
+
+    # Positions and records --------------------------------------------------------------------------------------------
+
+    def _find_position(self, current: bool, variant: int) -> None:
+        number = self._find((OffsetFetchRequest, ListOffsetsRequest), current)
+        assert number is not None
+        request = self.open.pop(number)
+        self._offset += 1
+        if isinstance(request, OffsetFetchRequest):
+            nothing_committed = variant % 2 == 1
+            offset = -1 if nothing_committed else self._offset
+            self._give(
+                impl.ResponseReceived(
+                    number, OffsetFetchResponse({p: FetchedOffset(offset) for p in request.partitions})
+                )
+            )
+            if nothing_committed and current:
+                self._find_position(current, variant)
+        elif isinstance(request, ListOffsetsRequest):
+            listed = {p: ListedOffset(self._offset) for p in request.timestamps}
+            self._give(impl.ResponseReceived(number, ListOffsetsResponse(listed)))
+
+    def _answer_fetch(self, event: str, current: bool) -> None:
+        number = self._find((FetchRequest,), current)
+        assert number is not None
+        request = self.open.pop(number)
+        assert isinstance(request, FetchRequest)
+        error = ErrorCode.OFFSET_OUT_OF_RANGE if event == "fetch_out_of_range" else ErrorCode.NONE
+        content = RECORDS if event == "fetch_answered" else b""
+        response: Response = FetchResponse({p: FetchedPartition(content, 1_000, error) for p in request.offsets})
+        self._give(impl.ResponseReceived(number, response))
+
+    def _return_records(self, more: bool) -> None:
+        for _ in range(len(PARTITIONS)):
+            buffered = self.subscription.next_buffered()
+            if buffered is None:
+                return
+            position = self.subscription.position(buffered.partition) or 0
+            is_subject = buffered.partition == SUBJECT
+            self.subscription.advance(buffered, position, position + 1, exhausted=not (more and is_subject))
+            if is_subject:
+                return
+
+    def observe(self) -> PartitionDescription:
+        """The partition, as the core describes it."""
+        return self.core.describe().partitions.get(SUBJECT, _NOT_HERE)
+
+
+def _is_about(request: Request) -> bool:
+    match request:
+        case OffsetFetchRequest():
+            return SUBJECT in request.partitions
+        case ListOffsetsRequest():
+            return SUBJECT in request.timestamps
+        case FetchRequest():
+            return SUBJECT in request.offsets
+        case _:
+            return False
+
+
+@dataclass
+class PartitionLockstep:
+    """One run of the subscription machine and one partition together."""
+
+    member: Member
+    state: MemberState
+    adapter: PartitionAdapter
+    history: list[str] = field(default_factory=list)
+    moves: list[Move] = field(default_factory=list)
+
+    def offer(self, offer: Offer, variant: int = 0) -> bool:
+        """Let one event happen on both sides. False: it can't be brought about now, and nothing has happened.
+
+        Raises:
+            Divergence: they differ.
+        """
+        if not self.adapter.can(offer):
+            return False
+        self.history.append(str(offer))
+        reaction = self.member.react(self.state, offer.event, dict(offer.inputs))
+        self.adapter.perform(offer, variant)
+        self.state = reaction.state
+        self.moves += reaction.moves
+        self._compare("what was sent", [word for word in reaction.emitted if word == "Fetch"], self.adapter.emitted)
+        described = self.adapter.observe()
+        self._compare("state", self.member.state_of(self.state, "subscription"), described.state)
+        self._compare("position", self._value("position"), described.position is not None)
+        self._compare("paused", self._value("user_paused"), described.paused)
+        self._compare("buffered", self._value("buffered"), described.buffered)
+        self._compare("fetch in flight", self._value("fetch_out"), described.fetch_in_flight)
+        return True
+
+    def _value(self, name: str) -> object:
+        return self.member.value_of(self.state, name)
+
+    def _compare(self, what: str, expected: object, observed: object) -> None:
+        if expected != observed:
+            story = "\n  ".join(self.history)
+            raise Divergence(
+                f"{what}\n the specification says: {expected}\n the implementation says: {observed}\nafter ({self.member.rebalance})\n  {story}"
+            )
+
+    def fired(self) -> list[Goal]:
+        """(machine, row) of every transition that has fired, in order."""
+        return [(move.machine, move.row.id) for move in self.moves if move.row.kind == "transition"]
