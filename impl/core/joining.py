@@ -183,6 +183,10 @@ class Joining:
     def _counts(self) -> dict[str, int]:
         return self._core.metadata.partition_counts(self._group_topics())
 
+    def watched_topics(self) -> tuple[str, ...]:
+        """The topics that a leader has to watch: those of the whole group (rule J8). None for a follower."""
+        return self._group_topics() if self.awaits_metadata or self._snapshot is not None else ()
+
     def _group_topics(self) -> tuple[str, ...]:
         return tuple(sorted({topic for member in self._group() for topic in member.topics}))
 

@@ -42,10 +42,11 @@ class Metadata:
         self._wanted.update(topics)
 
     def polled(self) -> None:
-        """The application polled: what it subscribed to or was assigned matters."""
+        """The application polled: what matters now is what it subscribed to, what it has, and what its group has."""
         subscription = self._core.subscription
+        self._wanted = {partition.topic for partition in subscription.assignment()}
         self.want(subscription.topics())
-        self.want(partition.topic for partition in subscription.assignment())
+        self.want(self._core.joining.watched_topics())
 
     def refresh(self, topics: Iterable[str] = ()) -> None:
         """Ask again as soon as the backoff allows."""
@@ -65,6 +66,8 @@ class Metadata:
         node = self._leaders.get(partition.topic, {}).get(partition.partition, -1)
         if node < 0:
             self.want([partition.topic])
+            if partition.topic in self._leaders:
+                self._look_again()
             return None
         return node
 
@@ -134,4 +137,8 @@ class Metadata:
         self._context.timers.disarm("metadata")
 
     def _look_again(self) -> None:
-        self._context.arm("metadata", max(MISSING_TOPIC_RETRY_MS, self._context.config.retry_backoff_ms))
+        """Ask for what is missing in a while, if that is not going to happen sooner anyway."""
+        deadline_ms = self._context.timers.deadline_ms("metadata")
+        soon_ms = self._context.now_ms + max(MISSING_TOPIC_RETRY_MS, self._context.config.retry_backoff_ms)
+        if deadline_ms is None or deadline_ms > soon_ms:
+            self._context.timers.arm("metadata", soon_ms)

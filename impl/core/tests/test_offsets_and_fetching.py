@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from groupspec.impl.core.events import Assign, Fetch, FetchCommitted, MetadataUpdate, Start
+from groupspec.impl.core.events import Assign, Fetch, FetchCommitted, MetadataUpdate, Start, Subscribe, Unsubscribe
 from groupspec.impl.core.messages import (
     ErrorCode,
     FetchedOffset,
@@ -466,6 +466,26 @@ def test_a_topic_with_an_error_is_asked_for_again(error: str, reported: int) -> 
     assert len(scene.errors()) == reported
     scene.pass_ms(1_000)
     assert len(scene.sent(MetadataRequest)) == 2
+
+
+def test_metadata_is_only_asked_for_what_matters() -> None:
+    scene = Scene({"orders": 2, "bills": 2}).stable(0)
+    scene.do(Unsubscribe(1))
+    scene.revoked()
+    scene.do(Subscribe(("bills",)))
+    scene.poll()
+    assert scene.sent(MetadataRequest)[-1].topics == ("bills",)
+
+
+def test_a_partition_that_does_not_exist_is_looked_for_again_once_in_a_while() -> None:
+    scene = Scene({"orders": 1}, group_id=None)
+    scene.do(Start())
+    scene.do(Assign((P1,)))
+    scene.pass_ms(5_000)
+    assert len(scene.sent(MetadataRequest)) == 6
+    scene.topics = {"orders": 2}
+    scene.pass_ms(1_000)
+    assert scene.is_waiting("ListOffsets")
 
 
 # Subscription state -----------------------------------------------------------------------------------------------------
