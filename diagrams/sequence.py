@@ -1,0 +1,288 @@
+"""Sequence diagrams of real runs, as self-contained SVG: what a person looks at when a client failed.
+
+Lanes are columns (the application, the client, each node of the broker); time runs down. Every entry takes one row,
+since real runs have a hundred entries in a millisecond and then nothing for three seconds; a silence worth noticing is
+drawn as one, with its length. What broke a rule is red and cannot be overlooked; what an entry carries (a decoded
+frame) is shown beneath its label as far as there is room, and whole as a tooltip.
+
+The SVG has no scripts, no references and no ids, so that any number of them can stand in one HTML page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Literal, TypeAlias
+
+EntryKind: TypeAlias = Literal[
+    "request", "response", "error", "call", "callback", "timer", "connection", "violation", "note"
+]
+
+COLOURS: dict[EntryKind, str] = {
+    "request": "#1f5fa8",
+    "response": "#2b7a4b",
+    "error": "#b45309",
+    "call": "#5b4b9a",
+    "callback": "#8a3d8f",
+    "timer": "#8a6d00",
+    "connection": "#64748b",
+    "violation": "#c81e1e",
+    "note": "#475569",
+}
+"""What an entry is, by its colour: all of them readable on white, and apart from each other in grey."""
+
+MEANINGS: dict[EntryKind, str] = {
+    "request": "request",
+    "response": "answer",
+    "error": "answer with an error",
+    "call": "API call",
+    "callback": "callback",
+    "timer": "timer",
+    "connection": "connection",
+    "violation": "breaks a rule",
+    "note": "note",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing that happened.
+
+    Attributes:
+        at_ms: When, on the clock of the run; fractions are kept to a tenth.
+        source: The lane it starts from.
+        target: The lane it goes to. Empty or the same: it stays on its lane, and is drawn as a box there. A target that
+            is no lane is a message that never arrived.
+        label: What it is: `JoinGroup v5`, `on_partitions_revoked`, `heartbeat.interval.ms`.
+        kind: Decides the colour; `violation` is what broke a rule.
+        note: More about it, in one line: fields of the frame, the rule that was broken. May be empty.
+    """
+
+    at_ms: float
+    source: str
+    target: str
+    label: str
+    kind: EntryKind = "note"
+    note: str = ""
+
+
+_GUTTER = 92.0  # where the times stand
+_MARGIN = 24.0
+_HEADER = 40.0
+_ROW = 34.0
+_NOTE = 14.0  # what a second line of text adds to a row
+_SILENCE = 30.0
+_SILENCE_FROM_MS = 500.0
+_MIN_LANE = 170.0
+_MAX_LANE = 460.0
+_LABEL = 7.1  # width of a character of a label, in pixels, a little more than most fonts need
+_SMALL = 6.1
+_STYLE = (
+    "text{font-family:ui-sans-serif,system-ui,'Segoe UI',Helvetica,Arial,sans-serif;font-size:12.5px;fill:#1e293b}"
+    ".t{font-family:ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;font-size:10.5px;fill:#64748b}"
+    ".n{font-size:11px;fill:#64748b}.h{font-size:13px;font-weight:600}.T{font-size:15px;font-weight:600}"
+    ".l{stroke:#cbd5e1;stroke-width:1.4}.b{fill:#f1f5f9;stroke:#94a3b8}"
+)
+
+
+def sequence_svg(lanes: Sequence[str], entries: Sequence[Entry], title: str) -> str:
+    """The picture of a run.
+
+    Args:
+        lanes: The columns, from left to right.
+        entries: What happened, in the order in which it is drawn; times normally grow.
+        title: One line above the picture.
+
+    Returns:
+        An SVG document, UTF-8 text.
+
+    Raises:
+        ValueError: an entry starts from a lane that is not there.
+    """
+    for entry in entries:
+        if entry.source not in lanes:
+            raise ValueError(
+                f"{entry.label!r} at {entry.at_ms} ms starts from {entry.source!r}; lanes are {list(lanes)}"
+            )
+    return _Picture(lanes, entries, title).text()
+
+
+class _Picture:
+    """One picture being drawn, from top to bottom."""
+
+    def __init__(self, lanes: Sequence[str], entries: Sequence[Entry], title: str) -> None:
+        self.lanes = list(lanes)
+        self.entries = list(entries)
+        self.title = title
+        self.lane_width = self._lane_width()
+        self.x = {lane: _GUTTER + self.lane_width * (0.5 + i) for i, lane in enumerate(self.lanes)}
+        self.width = max(_GUTTER + self.lane_width * len(self.lanes) + _MARGIN, 7.6 * len(title) + 2 * _MARGIN)
+        self.parts: list[str] = []
+
+    def text(self) -> str:
+        """The SVG."""
+        top = _MARGIN + 22.0
+        y = top + _HEADER + 10.0
+        previous: Entry | None = None
+        for entry in self.entries:
+            if previous is not None and entry.at_ms - previous.at_ms >= _SILENCE_FROM_MS:
+                y = self._silence(y, entry.at_ms - previous.at_ms)
+            y = self._entry(y, entry, show_time=previous is None or _clock(previous.at_ms) != _clock(entry.at_ms))
+            previous = entry
+        if not self.entries:
+            self.parts.append(f'<text class="n" x="{_GUTTER:.0f}" y="{y + 14:.0f}">nothing happened</text>')
+            y += _ROW
+        bottom = y + 8.0
+        height = bottom + 34.0
+        lines = [self._lane(lane, top, bottom) for lane in self.lanes]
+        head = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:.0f} {height:.0f}" '
+            f'width="{self.width:.0f}" height="{height:.0f}" role="img">'
+        )
+        body = [
+            f"<title>{escape(self.title)}</title><style>{_scoped()}</style>",
+            f'<rect width="{self.width:.0f}" height="{height:.0f}" fill="#ffffff"/>',
+            f'<text class="T" x="{_MARGIN:.0f}" y="{_MARGIN + 4:.0f}">{escape(self.title)}</text>',
+            *lines,
+            *self.parts,
+            *self._legend(bottom + 22.0),
+        ]
+        return head.replace("<svg ", '<svg class="gs-sequence" ') + "\n" + "\n".join(body) + "\n</svg>\n"
+
+    def _lane_width(self) -> float:
+        """Wide enough for most labels between neighbours; a long one is cut, and whole in its tooltip."""
+        place = {lane: i for i, lane in enumerate(self.lanes)}
+        needed = [9.0 * len(lane) + 30.0 for lane in self.lanes]
+        for entry in self.entries:
+            distance = abs(place.get(entry.target, place[entry.source]) - place[entry.source]) or 1
+            needed.append((len(entry.label) * _LABEL + 40.0) / distance)
+            needed.append(min(len(entry.note), 56) * _SMALL / distance + 36.0)
+        return min(max([_MIN_LANE, *needed]), _MAX_LANE)
+
+    def _lane(self, lane: str, top: float, bottom: float) -> str:
+        x, half = self.x[lane], self.lane_width / 2 - 12.0
+        return (
+            f'<line class="l" x1="{x:.1f}" y1="{top + 28:.1f}" x2="{x:.1f}" y2="{bottom:.1f}"/>'
+            f'<rect class="b" x="{x - half:.1f}" y="{top:.1f}" width="{2 * half:.1f}" height="28" rx="6"/>'
+            f'<text class="h" x="{x:.1f}" y="{top + 18.5:.1f}" text-anchor="middle">{escape(lane)}</text>'
+        )
+
+    def _silence(self, y: float, length_ms: float) -> float:
+        middle = y + _SILENCE / 2
+        right = _GUTTER + self.lane_width * len(self.lanes)
+        self.parts.append(
+            f'<rect x="{_GUTTER:.0f}" y="{y + 4:.1f}" width="{right - _GUTTER:.1f}" height="{_SILENCE - 8:.1f}" '
+            f'fill="#f8fafc" stroke="#cbd5e1" stroke-dasharray="3 4"/>'
+            f'<text class="n" x="{(_GUTTER + right) / 2:.1f}" y="{middle + 4:.1f}" text-anchor="middle">'
+            f"{escape(_duration(length_ms))} of silence</text>"
+        )
+        return y + _SILENCE
+
+    def _entry(self, y: float, entry: Entry, show_time: bool) -> float:
+        height = _ROW + (_NOTE if entry.note else 0.0)
+        line = y + 22.0
+        whole = f"{_clock(entry.at_ms)}  {entry.label}" + (f"\n{entry.note}" if entry.note else "")
+        drawn = [f"<title>{escape(whole)}</title>"]
+        if entry.kind == "violation":
+            right = _GUTTER + self.lane_width * len(self.lanes)
+            drawn.append(
+                f'<rect x="4" y="{y + 1:.1f}" width="{right - 4:.1f}" height="{height - 2:.1f}" rx="4" '
+                f'fill="#fee2e2" fill-opacity="0.5" stroke="#fca5a5"/>'
+            )
+        if show_time or entry.kind == "violation":
+            drawn.append(
+                f'<text class="t" x="{_GUTTER - 10:.0f}" y="{line + 3.5:.1f}" text-anchor="end">{_clock(entry.at_ms)}</text>'
+            )
+        drawn += self._on_lane(line, entry) if entry.target in ("", entry.source) else self._arrow(line, entry)
+        self.parts.append(f"<g>{''.join(drawn)}</g>")
+        return y + height
+
+    def _on_lane(self, line: float, entry: Entry) -> Iterator[str]:
+        x, colour = self.x[entry.source], COLOURS[entry.kind]
+        room = self.lane_width - 16.0
+        label = _cut(entry.label, room - 16.0, _LABEL)
+        half = min(len(label) * _LABEL / 2 + 10.0, room / 2)
+        radius = 11 if entry.kind == "timer" else 4
+        yield (
+            f'<rect x="{x - half:.1f}" y="{line - 12:.1f}" width="{2 * half:.1f}" height="22" rx="{radius}" '
+            f'fill="#ffffff" stroke="{colour}" stroke-width="1.3"/>'
+            f'<text x="{x:.1f}" y="{line + 3.5:.1f}" text-anchor="middle" style="fill:{colour}">{escape(label)}</text>'
+        )
+        if entry.note:
+            yield _note(x, line + 23.0, entry.note, room)
+
+    def _arrow(self, line: float, entry: Entry) -> Iterator[str]:
+        colour = COLOURS[entry.kind]
+        start = self.x[entry.source]
+        arrives = entry.target in self.x
+        end = self.x[entry.target] if arrives else start + self.lane_width * 0.42
+        sign = 1.0 if end > start else -1.0
+        dashes = ' stroke-dasharray="6 4"' if entry.kind in ("response", "error") else ""
+        yield (
+            f'<line x1="{start + 2 * sign:.1f}" y1="{line:.1f}" x2="{end - 3 * sign:.1f}" y2="{line:.1f}" '
+            f'stroke="{colour}" stroke-width="{2.2 if entry.kind == "violation" else 1.5}"{dashes}/>'
+        )
+        if arrives:
+            back = end - 10 * sign
+            yield (
+                f'<path d="M{end - sign:.1f} {line:.1f}L{back:.1f} {line - 4.5:.1f}L{back:.1f} {line + 4.5:.1f}Z" '
+                f'fill="{colour}"/>'
+            )
+        else:
+            yield (
+                f'<path d="M{end - 5:.1f} {line - 5:.1f}L{end + 5:.1f} {line + 5:.1f}M{end + 5:.1f} {line - 5:.1f}'
+                f'L{end - 5:.1f} {line + 5:.1f}" stroke="{colour}" stroke-width="2"/>'
+            )
+        room = abs(end - start) - 24.0
+        middle = (start + end) / 2
+        label = _cut(entry.label, room, _LABEL)
+        if room > self.lane_width and entry.kind != "violation":
+            yield _background(middle, line - 18, len(label) * _LABEL, 15)
+            yield _background(middle, line + 3, min(len(entry.note) * _SMALL, room), 15)
+        yield (
+            f'<text x="{middle:.1f}" y="{line - 5.5:.1f}" text-anchor="middle" '
+            f'style="fill:{colour}">{escape(label)}</text>'
+        )
+        if entry.note:
+            yield _note(middle, line + 14.0, entry.note, room)
+
+    def _legend(self, y: float) -> Iterator[str]:
+        x = _MARGIN
+        used = {entry.kind for entry in self.entries}
+        for kind, meaning in MEANINGS.items():
+            if kind in used:
+                yield (
+                    f'<rect x="{x:.1f}" y="{y - 8:.1f}" width="14" height="4" rx="2" fill="{COLOURS[kind]}"/>'
+                    f'<text class="n" x="{x + 19:.1f}" y="{y - 2:.1f}">{meaning}</text>'
+                )
+                x += 38.0 + len(meaning) * _SMALL
+
+
+def _note(x: float, y: float, note: str, room: float) -> str:
+    text = escape(_cut(note, room, _SMALL))
+    return f'<text class="n" x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{text}</text>'
+
+
+def _background(x: float, y: float, width: float, height: float) -> str:
+    """Hides the lanes behind a text that crosses them."""
+    return f'<rect x="{x - width / 2:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" fill="#ffffff"/>'
+
+
+def _cut(text: str, room: float, character: float) -> str:
+    fits = max(int(room / character), 4)
+    return text if len(text) <= fits else text[: fits - 1] + "…"
+
+
+def _clock(at_ms: float) -> str:
+    return f"{at_ms:,.1f} ms" if abs(at_ms) < 1_000 else f"{at_ms / 1_000:,.3f} s"
+
+
+def _duration(length_ms: float) -> str:
+    return f"{length_ms:.0f} ms" if length_ms < 1_000 else f"{length_ms / 1_000:.1f} s"
+
+
+def _scoped() -> str:
+    """The style, for this kind of picture only: several SVGs in one page share their style sheets."""
+    rules = [rule for rule in _STYLE.split("}") if rule]
+    return "".join(f".gs-sequence {rule}}}" for rule in rules)
