@@ -7,9 +7,9 @@ same outputs: there is no randomness, and backoffs are fixed.
 An event goes to its one handler (`dispatch.HANDLERS`), in the part of the core that it concerns. After every event each
 part is asked to make progress: to send what has become possible, now that something has changed.
 
-    connection   who coordinates the group          membership, joining, leaving   the rebalance
+    connection   who coordinates the group          membership, joining, leading, leaving   the rebalance
     heartbeats   signs of life, and the timers      commits, offsets               what is committed, where to begin
-    metadata     topics and leaders                 fetching                       records
+    metadata     topics and their leaders           fetching                       records
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from groupspec.impl.core.events import (
 from groupspec.impl.core.fetching import Fetching
 from groupspec.impl.core.heartbeats import Heartbeats
 from groupspec.impl.core.joining import Joining
+from groupspec.impl.core.leading import Leading
 from groupspec.impl.core.leaving import Leaving
 from groupspec.impl.core.membership import Membership
 from groupspec.impl.core.messages import ErrorCode, JoinGroupResponse, Response
@@ -66,6 +67,7 @@ class Core:
     heartbeats: Heartbeats
     membership: Membership
     joining: Joining
+    leading: Leading
     leaving: Leaving
     commits: Commits
     metadata: Metadata
@@ -81,6 +83,7 @@ class Core:
         self.heartbeats = Heartbeats(self)
         self.membership = Membership(self)
         self.joining = Joining(self)
+        self.leading = Leading(self)
         self.leaving = Leaving(self)
         self.commits = Commits(self)
         self.metadata = Metadata(self)
@@ -188,7 +191,9 @@ class Core:
     # Events that concern several parts -------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """The background thread runs."""
+        """The background thread runs. Being told so twice changes nothing."""
+        if self.connection.state is not ConnectionState.DOWN:
+            return
         config = self.config
         self.connection.start()
         self.heartbeats.start()

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groupspec.impl.core.assignors import ASSIGNORS, Member
-from groupspec.impl.core.assignors.userdata import decode_sticky_user_data, encode_sticky_user_data
+from groupspec.impl.core.assignors.userdata import encode_sticky_user_data
 from groupspec.impl.core.context import Identity
 from groupspec.impl.core.errors import KafkaError, error_for
 from groupspec.impl.core.events import COORDINATOR
 from groupspec.impl.core.membership import RebalanceState
 from groupspec.impl.core.messages import (
     ErrorCode,
-    JoinedMember,
     JoinGroupRequest,
     JoinGroupResponse,
     SyncGroupRequest,
@@ -25,12 +23,9 @@ from groupspec.impl.core.messages import (
     TopicPartition,
 )
 from groupspec.impl.core.protocol import (
-    Assignment,
     MalformedProtocolData,
     Subscription,
     decode_assignment,
-    decode_subscription,
-    encode_assignment,
     encode_subscription,
 )
 from groupspec.impl.core.requests import Sent
@@ -47,24 +42,18 @@ class Joining:
         self._context = core.context
         self._in_flight: Sent | None = None
         self._joined_topics: tuple[str, ...] = ()  # the subscription that the last JoinGroup carried
-        self._members: tuple[JoinedMember, ...] = ()  # for the leader, until it has divided the partitions
-        self._is_leader = False
-        self._skip_assignment = False
-        self.awaits_metadata = False  # the leader does not know all topics of the group yet
-        self._snapshot: dict[str, int] | None = None  # the partition counts that the leader's assignment rests on
         self._last_assignment: tuple[TopicPartition, ...] = ()  # for the eager sticky assignor
         self._last_generation = -1
 
     def is_idle(self) -> bool:
         """Whether no JoinGroup or SyncGroup is out or about to be sent."""
-        return self._in_flight is None and not self.awaits_metadata
+        return self._in_flight is None and not self._core.leading.awaits_metadata
 
     def give_up(self) -> None:
         """Nobody waits for the answer of this round any more."""
         self._core.requests.give_up(self._in_flight)
         self._in_flight = None
-        self._snapshot = None
-        self.awaits_metadata = False
+        self._core.leading.forget()
 
     def start_over(self) -> None:
         """This round leads nowhere: join again."""
@@ -80,7 +69,7 @@ class Joining:
         membership.enter(RebalanceState.PREPARING_REBALANCE)
         membership.preparing = membership.rejoin_again = False
         self._joined_topics = self._core.subscription.topics()
-        self._snapshot = None
+        self._core.leading.forget()
         self._in_flight = self._core.requests.send(
             JoinGroupRequest(
                 group_id=config.group_id or "",
@@ -115,16 +104,10 @@ class Joining:
         self._context.identity = Identity(response.member_id, response.generation, response.protocol_name)
         self._core.membership.enter(RebalanceState.COMPLETING_REBALANCE)
         self._core.heartbeats.enable()
-        self._is_leader = response.leader == response.member_id
-        self._members = response.members
-        self._skip_assignment = response.skip_assignment
-        if self._is_leader:
-            self._core.metadata.want(self._group_topics())
-            self.awaits_metadata = True
-            self.metadata_updated()
+        if response.leader == response.member_id:
+            self._core.leading.lead(response)
         else:
-            self._snapshot = None
-            self._send_sync(())
+            self.send_sync(())
 
     def member_id_required(self, response: JoinGroupResponse) -> None:
         """The coordinator has given this member an id: join again with it, at once (rule J3)."""
@@ -166,54 +149,8 @@ class Joining:
 
     # SyncGroup -------------------------------------------------------------------------------------------------------
 
-    def metadata_updated(self) -> None:
-        """A leader that waited for it can divide the partitions; one that has done so compares (rule J8)."""
-        if self.awaits_metadata:
-            if self._core.metadata.knows(self._group_topics()):
-                self.awaits_metadata = False
-                self._snapshot = self._counts()
-                self._send_sync(self._divide(self._snapshot))
-        elif self.is_outdated():
-            self._core.membership.require_rejoin("cached metadata has changed")
-
-    def is_outdated(self) -> bool:
-        """Whether this leader's assignment rests on partition counts that are no longer true (rule J8)."""
-        return self._snapshot is not None and self._snapshot != self._counts()
-
-    def _counts(self) -> dict[str, int]:
-        return self._core.metadata.partition_counts(self._group_topics())
-
-    def watched_topics(self) -> tuple[str, ...]:
-        """The topics that a leader has to watch: those of the whole group (rule J8). None for a follower."""
-        return self._group_topics() if self.awaits_metadata or self._snapshot is not None else ()
-
-    def _group_topics(self) -> tuple[str, ...]:
-        return tuple(sorted({topic for member in self._group() for topic in member.topics}))
-
-    def _group(self) -> list[Member]:
-        return [self._as_member(joined) for joined in self._members]
-
-    def _as_member(self, joined: JoinedMember) -> Member:
-        """One member as the assignor sees it; who can't be understood wants nothing, and gets nothing (rule S2)."""
-        try:
-            subscription = decode_subscription(joined.metadata)
-            owned, generation = subscription.owned, subscription.generation
-            if self._context.identity.protocol_name == "sticky":
-                owned, generation = decode_sticky_user_data(subscription.user_data)
-        except MalformedProtocolData:
-            return Member(joined.member_id, (), group_instance_id=joined.group_instance_id)
-        return Member(joined.member_id, subscription.topics, owned, generation, joined.group_instance_id)
-
-    def _divide(self, counts: dict[str, int]) -> tuple[tuple[str, bytes], ...]:
-        """What the leader has to say: an entry for every member that it was told of, be it empty (rule S2)."""
-        if self._skip_assignment:
-            return ()
-        shares = ASSIGNORS[self._context.identity.protocol_name].assign(self._group(), counts)
-        return tuple(
-            (joined.member_id, encode_assignment(Assignment(shares[joined.member_id]))) for joined in self._members
-        )
-
-    def _send_sync(self, assignments: tuple[tuple[str, bytes], ...]) -> None:
+    def send_sync(self, assignments: tuple[tuple[str, bytes], ...]) -> None:
+        """Ask for the assignment; the leader brings everybody's."""
         config, identity = self._context.config, self._context.identity
         self._in_flight = self._core.requests.send(
             SyncGroupRequest(
@@ -227,7 +164,7 @@ class Joining:
             COORDINATOR,
             config.request_timeout_ms,
         )
-        self._context.note("sync_sent", leader=self._is_leader)
+        self._context.note("sync_sent", leader=bool(assignments))
 
     def sync_accepted(self, response: SyncGroupResponse) -> None:
         """The assignment. One that no longer fits the subscription is dropped, and the member joins again (rule J1)."""
@@ -255,7 +192,7 @@ class Joining:
 
     def _has_changed_meanwhile(self) -> bool:
         """Whether the subscription or the metadata is not what this round was made for (rules J1, J8)."""
-        return self._core.subscription.topics() != self._joined_topics or self.is_outdated()
+        return self._core.subscription.topics() != self._joined_topics or self._core.leading.is_outdated()
 
     def sync_again(self) -> None:
         """The group rebalances again: join, as the same member."""

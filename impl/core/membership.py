@@ -10,9 +10,10 @@ then the revocation callback, then JoinGroup; cooperative members revoke after S
                  [- PREPARE_REVOCATION - REVOKING_PARTITION - PARTITION_REVOKED] - ASSIGNING_PARTITIONS - STABLE
     lost         REVOKING_PARTITION (kind lost, no commit) - UNJOINED - PREPARING_REBALANCE
 
-Two files belong together: this one decides what comes next, `joining` speaks with the coordinator. A callback runs when
-the polling thread takes its event; this side only waits for the answer. If the membership is lost meanwhile, a callback
-that has not started becomes a "lost" one; one that runs ends as what it is, and what is owned then is lost afterwards.
+Three files belong together: this one decides what comes next, `joining` speaks with the coordinator, `leading` divides
+the partitions. A callback runs when the polling thread takes its event; this side only waits for the answer. If the
+membership is lost meanwhile, a callback that has not started becomes a "lost" one; one that runs ends as what it is, and
+what is owned then is lost afterwards.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ class Membership:
         """The coordinator says that the group rebalances. In a round that is no news, unless the round stands still."""
         if self.state not in IN_A_ROUND:
             self.require_rejoin(reason)
-        elif self._core.joining.awaits_metadata:
+        elif self._core.leading.awaits_metadata:
             self._core.joining.start_over()
 
     def require_rejoin(self, reason: str) -> None:

@@ -46,7 +46,7 @@ class Metadata:
         subscription = self._core.subscription
         self._wanted = {partition.topic for partition in subscription.assignment()}
         self.want(subscription.topics())
-        self.want(self._core.joining.watched_topics())
+        self.want(self._core.leading.watched_topics())
 
     def refresh(self, topics: Iterable[str] = ()) -> None:
         """Ask again as soon as the backoff allows."""
@@ -105,7 +105,7 @@ class Metadata:
             self._look_again()
         elif not self._context.timers.is_armed("metadata"):
             self._context.arm("metadata", self._context.config.metadata_max_age_ms)
-        self._core.joining.metadata_updated()
+        self._core.leading.metadata_updated()
 
     def topic_missing(self, topics: tuple[str, ...]) -> None:
         """The cluster does not have these topics, now."""

@@ -1,0 +1,96 @@
+"""The leader's work: divide the partitions among all members, and watch whether the division still rests on the truth.
+
+The leader is told of everybody's subscription in JoinGroup's answer and brings everybody's share in SyncGroup. It alone
+watches the topics of the whole group, and rejoins when their partitions are no longer those that it divided (rule J8).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupspec.impl.core.assignors import ASSIGNORS, Member
+from groupspec.impl.core.assignors.userdata import decode_sticky_user_data
+from groupspec.impl.core.messages import JoinedMember, JoinGroupResponse
+from groupspec.impl.core.protocol import (
+    Assignment,
+    MalformedProtocolData,
+    decode_subscription,
+    encode_assignment,
+)
+
+if TYPE_CHECKING:
+    from groupspec.impl.core.core import Core
+
+Shares = tuple[tuple[str, bytes], ...]
+
+
+class Leading:
+    """What this member knows as the leader of a round; nothing, if it is not."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._context = core.context
+        self._members: tuple[JoinedMember, ...] = ()
+        self._skip_assignment = False
+        self.awaits_metadata = False  # not all topics of the group are known yet
+        self._snapshot: dict[str, int] | None = None  # the partition counts that the division rests on
+
+    def lead(self, response: JoinGroupResponse) -> None:
+        """This member leads the round; as soon as the topics of the group are known, it synchronises."""
+        self._members = response.members
+        self._skip_assignment = response.skip_assignment
+        self._core.metadata.want(self._group_topics())
+        self.awaits_metadata = True
+        self.metadata_updated()
+
+    def forget(self) -> None:
+        """Another round, or none: whatever was known as a leader does not count any more."""
+        self._snapshot = None
+        self.awaits_metadata = False
+
+    def metadata_updated(self) -> None:
+        """A leader that waited for it divides; one that has done so compares (rule J8)."""
+        if self.awaits_metadata:
+            if self._core.metadata.knows(self._group_topics()):
+                self.awaits_metadata = False
+                self._snapshot = self._counts()
+                self._core.joining.send_sync(self._divide(self._snapshot))
+        elif self.is_outdated():
+            self._core.membership.require_rejoin("cached metadata has changed")
+
+    def is_outdated(self) -> bool:
+        """Whether the division rests on partition counts that are no longer true."""
+        return self._snapshot is not None and self._snapshot != self._counts()
+
+    def watched_topics(self) -> tuple[str, ...]:
+        """The topics of the whole group, which a leader has to watch; none for a follower."""
+        return self._group_topics() if self.awaits_metadata or self._snapshot is not None else ()
+
+    def _divide(self, counts: dict[str, int]) -> Shares:
+        """An entry for every member that the coordinator named, be it empty (rule S2)."""
+        if self._skip_assignment:
+            return ()
+        shares = ASSIGNORS[self._context.identity.protocol_name].assign(self._group(), counts)
+        return tuple(
+            (joined.member_id, encode_assignment(Assignment(shares[joined.member_id]))) for joined in self._members
+        )
+
+    def _counts(self) -> dict[str, int]:
+        return self._core.metadata.partition_counts(self._group_topics())
+
+    def _group_topics(self) -> tuple[str, ...]:
+        return tuple(sorted({topic for member in self._group() for topic in member.topics}))
+
+    def _group(self) -> list[Member]:
+        return [self._as_member(joined) for joined in self._members]
+
+    def _as_member(self, joined: JoinedMember) -> Member:
+        """One member as the assignor sees it; who can't be understood wants nothing, and gets nothing."""
+        try:
+            subscription = decode_subscription(joined.metadata)
+            owned, generation = subscription.owned, subscription.generation
+            if self._context.identity.protocol_name == "sticky":
+                owned, generation = decode_sticky_user_data(subscription.user_data)
+        except MalformedProtocolData:
+            return Member(joined.member_id, (), group_instance_id=joined.group_instance_id)
+        return Member(joined.member_id, subscription.topics, owned, generation, joined.group_instance_id)
