@@ -234,18 +234,21 @@ class _Picture:
                 f'<path d="M{end - 5:.1f} {line - 5:.1f}L{end + 5:.1f} {line + 5:.1f}M{end + 5:.1f} {line - 5:.1f}'
                 f'L{end - 5:.1f} {line + 5:.1f}" stroke="{colour}" stroke-width="2"/>'
             )
-        room = abs(end - start) - 24.0
+        room = abs(end - start) - 24.0 if arrives else self.lane_width - 20.0
         middle = (start + end) / 2
+        anchor = "middle"
+        if not arrives:  # the arrow is short: its label begins with it and may be longer
+            middle, anchor = start + 10.0, "start"
         label = _cut(entry.label, room, _LABEL)
         if room > self.lane_width and entry.kind != "violation":
             yield _background(middle, line - 18, len(label) * _LABEL, 15)
             yield _background(middle, line + 3, min(len(entry.note) * _SMALL, room), 15)
         yield (
-            f'<text x="{middle:.1f}" y="{line - 5.5:.1f}" text-anchor="middle" '
+            f'<text x="{middle:.1f}" y="{line - 5.5:.1f}" text-anchor="{anchor}" '
             f'style="fill:{colour}">{escape(label)}</text>'
         )
         if entry.note:
-            yield _note(middle, line + 14.0, entry.note, room)
+            yield _note(middle, line + 14.0, entry.note, room, anchor)
 
     def _legend(self, y: float) -> Iterator[str]:
         x = _MARGIN
@@ -259,9 +262,9 @@ class _Picture:
                 x += 38.0 + len(meaning) * _SMALL
 
 
-def _note(x: float, y: float, note: str, room: float) -> str:
+def _note(x: float, y: float, note: str, room: float, anchor: str = "middle") -> str:
     text = escape(_cut(note, room, _SMALL))
-    return f'<text class="n" x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{text}</text>'
+    return f'<text class="n" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{text}</text>'
 
 
 def _background(x: float, y: float, width: float, height: float) -> str:

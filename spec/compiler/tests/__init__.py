@@ -1,0 +1,1 @@
+"""The compiler, tested on small machines of its own and on those of the specification."""
