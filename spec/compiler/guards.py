@@ -144,7 +144,7 @@ def _connective(operator: ast.boolop, values: Sequence[Expression]) -> Expressio
                 return ast.Constant(deciding)
             continue
         inner = value.values if isinstance(value, ast.BoolOp) and type(value.op) is type(operator) else [value]
-        parts.update((ast.unparse(part), part) for part in inner)
+        parts.update((_text(part, 0), part) for part in inner)
     if not parts:
         return ast.Constant(not deciding)
     left = list(parts.values())
@@ -161,7 +161,26 @@ def show(expression: Expression) -> str:
     """The expression as text, always in the same form; a guard that is always true is the empty string."""
     if isinstance(expression, ast.Constant) and expression.value is True:
         return ""
-    return ast.unparse(expression)
+    return _text(expression, 0)
+
+
+def _text(expression: Expression, inside: int) -> str:
+    """Like ast.unparse, with no more parentheses than a reader needs; `inside` is the precedence around it."""
+    match expression:
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            own, text = 0, f"{_text(body, 1)} if {_text(test, 1)} else {_text(orelse, 0)}"
+        case ast.BoolOp(op=ast.Or(), values=values):
+            own, text = 1, " or ".join(_text(value, 2) for value in values)
+        case ast.BoolOp(values=values):
+            own, text = 2, " and ".join(_text(value, 3) for value in values)
+        case ast.UnaryOp(operand=operand):
+            own, text = 3, f"not {_text(operand, 3)}"
+        case ast.Compare(left=left, ops=[operator], comparators=[right]):
+            sign = "==" if isinstance(operator, ast.Eq) else "!="
+            own, text = 4, f"{_text(left, 5)} {sign} {_text(right, 5)}"
+        case _:
+            own, text = 5, ast.unparse(expression)
+    return f"({text})" if own < inside else text
 
 
 @cache
