@@ -52,6 +52,7 @@ class PartitionAdapter:
         self.core = Core(config_for(member, start), self.subscription)
         self.coordinator = Coordinator()
         self.open: dict[int, Request] = {}
+        self.given_up: set[int] = set()
         self.emitted: list[str] = []
         self.now_ms = 1_000
         self._offset = 100
@@ -74,25 +75,21 @@ class PartitionAdapter:
             case "sought" | "paused_by_user" | "resumed_by_user":
                 return state not in ("UNASSIGNED", "PENDING_REVOCATION")
             case "position_found":
-                return (
-                    self._find((OffsetFetchRequest, ListOffsetsRequest), current and state == "AWAITING_POSITION")
-                    is not None
-                )
+                return self._find((OffsetFetchRequest, ListOffsetsRequest), current) is not None
             case "fetch_answered" | "fetch_failed" | "fetch_out_of_range":
-                return self._find((FetchRequest,), current and self.observe().fetch_in_flight) is not None
+                return self._find((FetchRequest,), current) is not None
             case _:
                 return True
 
     def _find(self, kinds: tuple[type, ...], current: bool) -> int | None:
-        """An open request about the partition: the newest if its answer is waited for, else one that is not."""
+        """An open request about the partition: one whose answer is waited for, or one that was given up."""
         about = [number for number, request in self.open.items() if isinstance(request, kinds) and _is_about(request)]
-        if current:
-            return about[-1] if about else None
-        waited_for = (
-            self.observe().state == "AWAITING_POSITION" if FetchRequest not in kinds else self.observe().fetch_in_flight
-        )
-        stale = about[:-1] if waited_for else about
-        return stale[0] if stale else None
+        return next((number for number in reversed(about) if (number in self.given_up) != current), None)
+
+    def _give_up(self, *kinds: type) -> None:
+        """From here on, answers to what is under way about the partition (of these kinds; any, if none) are late."""
+        about = {number: request for number, request in self.open.items() if _is_about(request)}
+        self.given_up.update(number for number, request in about.items() if not kinds or isinstance(request, kinds))
 
     # Making it happen -------------------------------------------------------------------------------------------------
 
@@ -107,11 +104,14 @@ class PartitionAdapter:
             case "partition_enabled":
                 self._give(impl.PartitionsAssigned())
             case "revocation_pending":
+                self._give_up(OffsetFetchRequest, ListOffsetsRequest)
                 self._have_taken()
             case "partition_removed":
+                self._give_up()
                 self._end_callbacks()
             case "sought":
                 self._offset += 1
+                self._give_up()
                 self.subscription.seek(SUBJECT, self._offset)
                 self._give(impl.Poll())
             case "paused_by_user":
@@ -121,14 +121,14 @@ class PartitionAdapter:
                 self.subscription.resume([SUBJECT])
                 self._give(impl.Poll())
             case "position_found":
-                self._find_position(current and self.observe().state == "AWAITING_POSITION", variant)
+                self._find_position(current, variant)
             case "fetch_requested":
                 self._give(impl.Fetch())
             case "records_returned":
                 self._return_records(bool(dict(offer.inputs)["more"]))
                 self._give(impl.Poll())
             case _:
-                self._answer_fetch(offer.event, current and self.observe().fetch_in_flight)
+                self._answer_fetch(offer.event, current)
 
     def _give(self, event: impl.InputEvent) -> None:
         for output in self.core.handle(event, self.now_ms):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
+from groupspec.conformance.stateful.routes import Offer
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.events import Description, SendRequest
 from groupspec.impl.core.messages import (
@@ -19,14 +20,13 @@ from groupspec.impl.core.messages import (
     OffsetCommitRequest,
     OffsetCommitResponse,
     OffsetFetchRequest,
+    Request,
     SyncGroupResponse,
     TopicPartition,
 )
 from groupspec.impl.core.protocol import decode_assignment
 from groupspec.spec.compiler.member import Member, MemberState
 from groupspec.spec.vocabulary import RESPONSES
-
-from groupspec.conformance.stateful.routes import Offer
 
 ASKED: Final = TopicPartition("asked", 0)
 """A partition that no group assigns: its committed offset is asked for only to have something that needs a coordinator."""
@@ -83,7 +83,7 @@ EVENTS_OF: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
 """Event of the specification -> every (request, error) that means it."""
 
 
-def api_of(request: object) -> str:
+def api_of(request: Request) -> str:
     """The name of a request, as Kafka's protocol has it."""
     return type(request).__name__.removesuffix("Request")
 
@@ -93,7 +93,7 @@ class Sent:
     """A request that went out, and the identity of that moment."""
 
     request_id: int
-    request: object
+    request: Request
     member_id: str
     generation: int
     answered: bool = False

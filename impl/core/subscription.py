@@ -300,7 +300,7 @@ class SubscriptionState:
         """The first position of a partition, if it still awaits one; False if the answer came too late (rule O3)."""
         with self._lock:
             p = self._shared.partitions.get(partition)
-            if p is None or p.epoch != epoch or p.position is not None:
+            if p is None or p.epoch != epoch or p.position is not None or p.pending_revocation:
                 return False
             p.position = p.safe_position = offset
             if committed:

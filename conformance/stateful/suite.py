@@ -1,0 +1,155 @@
+"""The generated suite: for each machine a Hypothesis state machine, made from its table.
+
+One rule for each event of the alphabet, with its inputs drawn; illegal events are among them, since an answer to nothing can be
+offered in any state. Every example begins with a route to a drawn goal (a transition, or a pair of them) and goes on at random.
+How far an event's timer would have been from expiry plays no part: timers are events here, and expire in any order; `time_passes`
+is the rule that has them expire in the order of their deadlines instead.
+
+Everything drawn is a choice among things known before the run, so that a failure shrinks to a short list of events and
+replays from its seed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+
+from groupspec.conformance.stateful.core_adapter import CoreAdapter
+from groupspec.conformance.stateful.lockstep import Lockstep
+from groupspec.conformance.stateful.partition import PartitionAdapter, PartitionLockstep
+from groupspec.conformance.stateful.routes import MEMBER, Goal, Offer, Route, member_of, pair_routes, transition_routes
+from groupspec.spec import vocabulary
+from groupspec.spec.compiler.member import Member, MemberState
+
+TARGETS = (MEMBER, "subscription")
+REBALANCES = ("eager", "cooperative")
+VARIANTS = 8
+"""More than any event has errors that mean it, so that all are drawn."""
+
+
+class Run(Protocol):
+    """Model and implementation, side by side."""
+
+    def offer(self, offer: Offer, variant: int = 0) -> bool:
+        """Let an event happen on both sides; False if it can't."""
+
+    def fired(self) -> list[Goal]:
+        """Every transition that has fired."""
+
+
+Start = Callable[[str, Member, MemberState], Run]
+"""Begins a run of one target (`member` or `subscription`) from one configuration."""
+
+
+def start_core(target: str, member: Member, state: MemberState) -> Run:
+    """A run against the sans-IO core."""
+    if target == MEMBER:
+        return Lockstep(member, state, CoreAdapter(member, state))
+    return PartitionLockstep(member, state, PartitionAdapter(member, state))
+
+
+@dataclass
+class Coverage:
+    """Which transitions and which pairs of them have fired, and how often."""
+
+    transitions: Counter[Goal] = field(default_factory=Counter)
+    pairs: Counter[Goal] = field(default_factory=Counter)
+    steps: int = 0
+    examples: int = 0
+
+    def note(self, run: Run) -> None:
+        """Count what one run has fired."""
+        last: dict[str, str] = {}
+        for machine, row in run.fired():
+            self.transitions[machine, row] += 1
+            if machine in last:
+                self.pairs[machine, last[machine], row] += 1
+            last[machine] = row
+        self.examples += 1
+
+    def missing(self, goals: Mapping[Goal, Route]) -> list[Goal]:
+        """Goals that have not been reached."""
+        return [goal for goal in goals if goal not in self.transitions and goal not in self.pairs]
+
+
+def walk(route: Route, target: str, rebalance: str, start: Start, variant: int = 0) -> tuple[Run, bool]:
+    """Run one route; the run, and whether every event of it could be brought about."""
+    member = member_of(target, rebalance)
+    run = start(target, member, member.initial(auto_commit=route.auto_commit, static=route.static))
+    return run, all([run.offer(offer, variant) for offer in route.offers])
+
+
+def walk_all(
+    routes: Sequence[Route], target: str, rebalance: str, start: Start, coverage: Coverage, variant: int = 0
+) -> None:
+    """Run every route, without Hypothesis.
+
+    Raises:
+        Divergence: the implementation differs from the specification on one of them.
+    """
+    for route in routes:
+        run, _ = walk(route, target, rebalance, start, variant)
+        coverage.note(run)
+        coverage.steps += len(route.offers)
+
+
+def goals(target: str, rebalance: str) -> dict[Goal, Route]:
+    """Every feasible transition and pair, with its route, shortest first."""
+    routes = {**transition_routes(target, rebalance), **pair_routes(target, rebalance)}
+    return dict(sorted(routes.items(), key=lambda item: len(item[1].offers)))
+
+
+def make_machine(target: str, rebalance: str, start: Start, coverage: Coverage) -> type[RuleBasedStateMachine]:
+    """The Hypothesis state machine of one target under one protocol."""
+    member = member_of(target, rebalance)
+    routes = list(goals(target, rebalance).values())
+    namespace: dict[str, Any] = {"__doc__": f"{target}, {rebalance}: model and implementation in lockstep."}
+
+    def begin(self: Any, route: Route, variant: int) -> None:
+        self.run, _ = walk(route, target, rebalance, start, variant)
+        coverage.steps += len(route.offers)
+
+    namespace["begin"] = initialize(route=st.sampled_from(routes), variant=st.integers(0, VARIANTS))(begin)
+    for event in sorted({offer for offer, _ in member.offers}):
+        namespace[event] = _rule(event, coverage)
+    namespace["teardown"] = lambda self: coverage.note(self.run) if hasattr(self, "run") else None
+    return type(f"{rebalance.title()}{target.title()}", (RuleBasedStateMachine,), namespace)
+
+
+def _rule(event: str, coverage: Coverage) -> object:
+    inputs = {name: st.sampled_from(vocabulary.VARIABLES[name].domain) for name in vocabulary.EVENTS[event].inputs}
+
+    def happen(self: Any, variant: int, **told: object) -> None:
+        coverage.steps += bool(self.run.offer(Offer(event, tuple(told.items())), variant))  # type: ignore[arg-type]
+
+    happen.__name__ = event
+    return rule(variant=st.integers(0, VARIANTS), **inputs)(happen)
+
+
+def run_machine(
+    machine: type[RuleBasedStateMachine], examples: int, steps: int = 20, seed_value: int | None = None
+) -> None:
+    """Run a generated machine.
+
+    Raises:
+        Divergence: with the shrunk list of events that shows it.
+    """
+    chosen = settings(
+        max_examples=examples,
+        stateful_step_count=steps,
+        deadline=None,
+        database=None,
+        report_multiple_bugs=False,
+        derandomize=seed_value is None,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate, Phase.shrink],
+    )
+    if seed_value is not None:
+        machine = seed(seed_value)(machine)
+    run_state_machine_as_test(machine, settings=chosen)  # type: ignore[no-untyped-call]
