@@ -1,0 +1,165 @@
+"""Messages to bytes and back, in every version, for both sides of a connection.
+
+A message knows no version (`groupspec.impl.core.messages`). A field that a version lacks is left out on the way out, and
+has its default on the way in. "Frames" here are without their length prefix: `groupspec.impl.network.frames` has that.
+
+Every complaint about bytes is a `CodecError` that says which kind; see `groupspec.impl.network.errors`.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from typing import Final, TypeVar, cast
+
+from groupspec.impl.core.messages import Request, Response
+from groupspec.impl.network import wire
+from groupspec.impl.network.cluster_messages import (
+    API_VERSIONS_QUERY,
+    FETCH,
+    FIND_COORDINATOR,
+    METADATA,
+    ApiVersionsResponse,
+)
+from groupspec.impl.network.conversion import AnyConversion, Context
+from groupspec.impl.network.errors import (
+    MalformedMessage,
+    RequestHeader,
+    UnencodableMessage,
+    UnknownErrorCode,
+    UnservedRequest,
+)
+from groupspec.impl.network.group_messages import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP
+from groupspec.impl.network.offset_messages import LIST_OFFSETS, OFFSET_COMMIT, OFFSET_FETCH
+from groupspec.impl.network.topic_ids import TopicIds
+from groupspec.impl.network.versions import API_KEYS, API_NAMES, API_VERSIONS
+
+Answer = Response | ApiVersionsResponse
+Read = TypeVar("Read")
+
+_CONVERSIONS: Final[Mapping[str, AnyConversion]] = {
+    conversion.api: conversion
+    for conversion in cast(
+        "tuple[AnyConversion, ...]",
+        (
+            API_VERSIONS_QUERY,
+            METADATA,
+            FIND_COORDINATOR,
+            JOIN_GROUP,
+            SYNC_GROUP,
+            HEARTBEAT,
+            LEAVE_GROUP,
+            OFFSET_COMMIT,
+            OFFSET_FETCH,
+            LIST_OFFSETS,
+            FETCH,
+        ),
+    )
+}
+_API_OF: Final = {conversion.request_type: api for api, conversion in _CONVERSIONS.items()}
+_NO_IDS: Final = TopicIds()
+_HEADER_START: Final = struct.Struct(">hhi")  # API key, version, correlation id: the same in every header
+
+
+def api_of(request: Request) -> str:
+    """The API that a request belongs to: "JoinGroup" and so on."""
+    return _API_OF[type(request)]
+
+
+# The client's side ---------------------------------------------------------------------------------------------------
+
+
+def encode_request(
+    request: Request, version: int, correlation_id: int, client_id: str | None, topic_ids: TopicIds = _NO_IDS
+) -> bytes:
+    """A request as bytes. Raises UnencodableMessage."""
+    api = api_of(request)
+    _check_version(api, version)
+    body = _CONVERSIONS[api].request_fields(request, Context(version, topic_ids))
+    return wire.encode_request(API_KEYS[api], version, correlation_id, client_id, body)
+
+
+def decode_response(api: str, version: int, data: bytes, topic_ids: TopicIds = _NO_IDS) -> tuple[int, Answer]:
+    """The correlation id and the answer. Raises MalformedMessage; UnknownErrorCode if only the error code is at fault.
+
+    A broker that does not know the version of an ApiVersions request answers in version 0 (KIP-511): so does this.
+    """
+    _check_version(api, version)
+    correlation_id, start = wire.decode_response_header(API_KEYS[api], version, data)
+    if api == "ApiVersions" and version > 0 and data[start : start + 2] == b"\x00\x23":
+        version = 0
+    try:
+        node = wire.decode_response_body(API_KEYS[api], version, data, start)
+    except wire.ErrorCodeNotKnown as problem:
+        raise UnknownErrorCode(api, correlation_id, problem.code) from problem
+    try:
+        return correlation_id, cast("Answer", _CONVERSIONS[api].read_response(node, Context(version, topic_ids)))
+    except UnencodableMessage as problem:
+        raise MalformedMessage(str(problem)) from problem
+
+
+# The broker's side ---------------------------------------------------------------------------------------------------
+
+
+def decode_request(data: bytes, topic_ids: TopicIds = _NO_IDS) -> tuple[RequestHeader, Request]:
+    """Header and request. Raises MalformedMessage; UnservedRequest for an API or version that is not in API_VERSIONS."""
+    header = read_header(data)
+    if header.api not in API_VERSIONS:
+        raise UnservedRequest(header, f"served are {', '.join(API_VERSIONS)}")
+    if header.version not in API_VERSIONS[header.api]:
+        raise UnservedRequest(header, f"served are versions {API_VERSIONS[header.api]}")
+    key = API_KEYS[header.api]
+    _, start = wire.decode_request_header(key, header.version, data)
+    node = wire.decode_request_body(key, header.version, data, start)
+    try:
+        request = _CONVERSIONS[header.api].read_request(node, Context(header.version, topic_ids))
+    except UnencodableMessage as problem:
+        raise MalformedMessage(str(problem)) from problem
+    return header, cast("Request", request)
+
+
+def read_header(data: bytes) -> RequestHeader:
+    """The part of a header that is the same in all versions of all APIs. Raises MalformedMessage."""
+    if len(data) < _HEADER_START.size:
+        raise MalformedMessage(f"a request of {len(data)} bytes: its header alone has {_HEADER_START.size} or more")
+    key, version, correlation_id = _HEADER_START.unpack_from(data)
+    return RequestHeader(API_NAMES.get(key, str(key)), version, correlation_id, _client_id(data))
+
+
+def _client_id(data: bytes) -> str | None:
+    """Stands behind the correlation id in every version but the one that brokers alone use."""
+    start = _HEADER_START.size + 2
+    length = int.from_bytes(data[_HEADER_START.size : start], "big", signed=True)
+    if length < 0 or start + length > len(data):
+        return None
+    return data[start : start + length].decode(errors="replace")
+
+
+def encode_response(
+    response: Answer,
+    version: int,
+    correlation_id: int,
+    api: str | None = None,
+    request: Request | None = None,
+    topic_ids: TopicIds = _NO_IDS,
+) -> bytes:
+    """An answer as bytes. Raises UnencodableMessage.
+
+    `request`: what is being answered; new versions repeat its member, key or group id in the answer.
+    """
+    api = api or _api_answered_by(response)
+    _check_version(api, version)
+    body = _CONVERSIONS[api].response_fields(response, Context(version, topic_ids, request))
+    return wire.encode_response(API_KEYS[api], version, correlation_id, body)
+
+
+def _api_answered_by(response: Answer) -> str:
+    name = type(response).__name__.removesuffix("Response")
+    if name not in _CONVERSIONS:
+        raise UnencodableMessage(f"{response!r} is no answer that a broker gives")
+    return name
+
+
+def _check_version(api: str, version: int) -> None:
+    if version not in API_VERSIONS[api]:
+        raise UnencodableMessage(f"{api} version {version}: known are {API_VERSIONS[api]}")

@@ -1,0 +1,37 @@
+"""Topics by id (KIP-516): new versions of Fetch, OffsetCommit and OffsetFetch name a topic by a UUID only.
+
+Here an id follows from the name, so that every run gives the same ones. The way back knows the names it was told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from uuid import NAMESPACE_OID, UUID, uuid5
+
+_UNKNOWN = "?"
+
+
+class TopicIds:
+    """A two-way table of names and ids. A topic that is not in it is called "?" and its id, both ways."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._names: dict[UUID, str] = {}
+        for name in names:
+            self.add(name)
+
+    def add(self, name: str) -> UUID:
+        """Learn a name; returns its id."""
+        topic_id = uuid5(NAMESPACE_OID, name)
+        self._names[topic_id] = name
+        return topic_id
+
+    def id_of(self, name: str) -> UUID:
+        """The id of a topic."""
+        if name.startswith(_UNKNOWN):
+            return UUID(hex=name[len(_UNKNOWN) :])
+        return uuid5(NAMESPACE_OID, name)
+
+    def name_of(self, topic_id: UUID | None) -> str:
+        """The name behind an id."""
+        found = topic_id or UUID(int=0)
+        return self._names.get(found, f"{_UNKNOWN}{found.hex}")

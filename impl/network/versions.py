@@ -1,0 +1,92 @@
+"""Which APIs and versions the two sides speak, and how they agree on one.
+
+The broker's side serves everything from the oldest version that Apache Kafka 4 still has to the newest. The client's side
+stops where topics are named by id instead of by name (Fetch 13, OffsetCommit 10, OffsetFetch 10: KIP-516, KIP-848): ids
+would buy it nothing but a second name for everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+API_KEYS: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "Produce": 0,
+        "Fetch": 1,
+        "ListOffsets": 2,
+        "Metadata": 3,
+        "OffsetCommit": 8,
+        "OffsetFetch": 9,
+        "FindCoordinator": 10,
+        "JoinGroup": 11,
+        "Heartbeat": 12,
+        "LeaveGroup": 13,
+        "SyncGroup": 14,
+        "ApiVersions": 18,
+    }
+)
+API_NAMES: Final[Mapping[int, str]] = MappingProxyType({key: name for name, key in API_KEYS.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRange:
+    """The versions from `lowest` to `highest`, both included."""
+
+    lowest: int
+    highest: int
+
+    def __contains__(self, version: int) -> bool:
+        return self.lowest <= version <= self.highest
+
+    def __str__(self) -> str:
+        return f"{self.lowest} to {self.highest}"
+
+    def capped(self, highest: int) -> VersionRange:
+        """The part of this range up to `highest`. Raises ValueError if nothing is left."""
+        if highest < self.lowest:
+            raise ValueError(f"version cap {highest} leaves nothing of {self}")
+        return VersionRange(self.lowest, min(self.highest, highest))
+
+
+Versions = Mapping[str, VersionRange]
+
+API_VERSIONS: Final[Versions] = MappingProxyType(
+    {
+        "Fetch": VersionRange(4, 18),
+        "ListOffsets": VersionRange(1, 11),
+        "Metadata": VersionRange(0, 13),
+        "OffsetCommit": VersionRange(2, 10),
+        "OffsetFetch": VersionRange(1, 10),
+        "FindCoordinator": VersionRange(0, 6),
+        "JoinGroup": VersionRange(0, 9),
+        "Heartbeat": VersionRange(0, 4),
+        "LeaveGroup": VersionRange(0, 5),
+        "SyncGroup": VersionRange(0, 5),
+        "ApiVersions": VersionRange(0, 4),
+    }
+)
+"""Everything that the codec reads and writes, in both directions."""
+
+CLIENT_VERSIONS: Final[Versions] = MappingProxyType(
+    {
+        **API_VERSIONS,
+        "Fetch": API_VERSIONS["Fetch"].capped(12),
+        "OffsetCommit": API_VERSIONS["OffsetCommit"].capped(9),
+        "OffsetFetch": API_VERSIONS["OffsetFetch"].capped(9),
+    }
+)
+"""What our own client asks for."""
+
+
+def negotiate(ours: Versions, theirs: Versions) -> dict[str, int]:
+    """For every API that both sides have, the highest version that both speak; APIs without one are left out."""
+    shared: dict[str, int] = {}
+    for api, range_ in ours.items():
+        if api in theirs:
+            highest = min(range_.highest, theirs[api].highest)
+            if highest in range_ and highest in theirs[api]:
+                shared[api] = highest
+    return shared
