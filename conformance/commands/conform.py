@@ -1,0 +1,202 @@
+"""`groupspec conform`: judges Kafka clients over TCP, rule by rule, against a scripted broker."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import click
+from rich.table import Table
+
+from groupspec.conformance.commands._common import (
+    json_option,
+    progress,
+    results,
+    writable_folder,
+    write_json,
+    write_text,
+)
+from groupspec.conformance.errors import EXIT_OK, UsageProblem
+from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
+from groupspec.conformance.wire.campaign import Campaign, ClientResult, Row, as_json, run_campaign
+from groupspec.conformance.wire.clients import BUILT_IN, Client, find_client
+from groupspec.conformance.wire.junit import junit_xml
+from groupspec.conformance.wire.protocol import FEATURES
+from groupspec.conformance.wire.scenario import SCENARIOS, Case, all_cases
+from groupspec.conformance.wire.verdicts import Verdict, exit_code
+from groupspec.spec.rules import RULES
+
+STYLES = {
+    Verdict.PASS: "green",
+    Verdict.DEVIATION: "yellow",
+    Verdict.FAIL: "bold red",
+    Verdict.INCONCLUSIVE: "magenta",
+    Verdict.UNSUPPORTED: "dim",
+    Verdict.UNTESTABLE: "dim",
+}
+TOLD = (Verdict.FAIL, Verdict.DEVIATION, Verdict.INCONCLUSIVE)
+
+
+@click.command("conform")
+@click.argument("clients", nargs=-1, metavar="CLIENT...")
+@click.option(
+    "--scenario", "chosen", multiple=True, metavar="ID", help="Only this one (all its variants, or ID/VARIANT)."
+)
+@click.option("--jobs", type=click.IntRange(1, 64), default=None, help="Runs at the same time.  [default: 3 per core]")
+@click.option("--repeat", type=click.IntRange(1, 1000), default=1, show_default=True, help="Runs of each case.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Draws the order of the runs.")
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write each run's wire log, sequence diagram and trace there, and JUnit XML.",
+)
+@click.option("--list", "listing", is_flag=True, help="Show the scenarios and the built-in clients.")
+@json_option
+def command(
+    clients: Sequence[str],
+    chosen: Sequence[str],
+    jobs: int | None,
+    repeat: int,
+    seed: int,
+    report: Path | None,
+    listing: bool,
+    json_file: Path | None,
+) -> int:
+    """Judge clients against the rules, on the wire.
+
+    CLIENT is a built-in name (see --list), or cmd:COMMAND LINE of a program that speaks the harness protocol
+    (conformance/wire/PROTOCOL.md).
+
+    Example: groupspec conform reference kafka-python --scenario first-join --report out/
+    """
+    if listing:
+        _list(json_file)
+        return EXIT_OK
+    if not clients:
+        raise UsageProblem(
+            "no client to judge",
+            allowed=[*BUILT_IN, "cmd:COMMAND LINE"],
+            next_step="for example `groupspec conform reference`, or `groupspec conform --list`",
+        )
+    judged = [find_client(name) for name in dict.fromkeys(clients)]
+    cases = find_cases(chosen)
+    if report is not None:
+        writable_folder(report)
+    campaign = _run(judged, cases, jobs or 3 * (os.cpu_count() or 2), repeat, seed, report)
+    result = as_json(campaign)
+    write_json("conform", result, json_file)
+    if report is not None:
+        write_text(report / "junit.xml", junit_xml(campaign))
+        write_json("conform", result, report / "conform.json")
+    _show(campaign, report)
+    return exit_code(campaign.verdicts())
+
+
+def find_cases(chosen: Sequence[str]) -> list[Case]:
+    """The cases that `--scenario` names; all without it.
+
+    Raises:
+        UsageProblem: there is no such scenario or variant.
+    """
+    cases = all_cases()
+    if not chosen:
+        return cases
+    for identifier in chosen:
+        if not any(identifier in (case.id, case.scenario.id) for case in cases):
+            raise UsageProblem(
+                f"there is no scenario {identifier!r}",
+                allowed=[case.id for case in cases],
+                next_step="`groupspec conform --list` tells what each is about",
+            )
+    return [case for case in cases if case.id in chosen or (case.scenario.id in chosen)]
+
+
+def _run(
+    clients: Sequence[Client], cases: Sequence[Case], jobs: int, repeat: int, seed: int, report: Path | None
+) -> Campaign:
+    total = len(clients) * len(cases) * repeat
+    with progress("judging", total) as steps:
+        return run_campaign(
+            clients, cases, jobs=jobs, repeat=repeat, seed=seed, report=report, finished=lambda _: steps.done()
+        )
+
+
+def _list(json_file: Path | None) -> None:
+    console = results()
+    scenarios = Table("scenario", "variants", "about", "rules", title="Scenarios", title_justify="left")
+    for each in SCENARIOS.values():
+        variants = ", ".join(variant.name or "plain" for variant in each.variants)
+        scenarios.add_row(each.id, variants, each.title, " ".join(each.rules))
+    console.print(scenarios)
+    clients = Table("client", "command", title="Built-in clients", title_justify="left")
+    for client in BUILT_IN.values():
+        clients.add_row(client.name, " ".join(("python", *client.command[1:])))
+    clients.add_row("cmd:COMMAND LINE", "any program that speaks conformance/wire/PROTOCOL.md")
+    console.print(clients)
+    write_json("conform-list", _list_json(), json_file)
+
+
+def _list_json() -> dict[str, object]:
+    return {
+        "scenarios": [
+            {
+                "id": each.id,
+                "title": each.title,
+                "source": each.source,
+                "rebalance": each.rebalance,
+                "needs": sorted(each.needs),
+                "rules": list(each.rules),
+                "variants": [{"name": variant.name, "poll_ms": variant.poll_ms} for variant in each.variants],
+            }
+            for each in SCENARIOS.values()
+        ],
+        "clients": [*BUILT_IN],
+        "features": dict(FEATURES),
+    }
+
+
+def _show(campaign: Campaign, report: Path | None) -> None:
+    console = results()
+    rules = [rule for rule in RULES if any(row.rule == rule for client in campaign.clients for row in client.rows)]
+    table = Table("rule", *(f"{client.name} {client.version}".strip() for client in campaign.clients))
+    for rule in rules:
+        table.add_row(rule, *(_cell([row for row in client.rows if row.rule == rule]) for client in campaign.clients))
+    console.print(table)
+    for client in campaign.clients:
+        _tell(client, report)
+    counts = ", ".join(f"{n} {verdict.value}" for verdict in Verdict if (n := campaign.verdicts().count(verdict)))
+    console.print(f"{counts}; {campaign.seconds:.1f} s, seed {campaign.seed}")
+
+
+def _cell(rows: Iterable[Row]) -> str:
+    """The verdicts of one rule over all scenarios: the worst, and in how many."""
+    verdicts = [row.judgement.verdict for row in rows]
+    for verdict in (Verdict.FAIL, Verdict.DEVIATION, Verdict.INCONCLUSIVE):
+        if verdict in verdicts:
+            return f"[{STYLES[verdict]}]{verdict.value} {verdicts.count(verdict)} of {len(verdicts)}[/]"
+    for verdict in (Verdict.PASS, Verdict.UNSUPPORTED, Verdict.UNTESTABLE):
+        if verdict in verdicts:
+            return f"[{STYLES[verdict]}]{verdict.value}[/]"
+    return ""
+
+
+def _tell(client: ClientResult, report: Path | None) -> None:
+    """What went wrong, in full."""
+    console = results()
+    for row in client.rows:
+        if row.judgement.verdict not in TOLD:
+            continue
+        verdict = row.judgement.verdict
+        console.print(
+            f"[{STYLES[verdict]}]{verdict.value}[/] {client.name}: {row.rule} in {row.case.id}", highlight=False
+        )
+        console.print(f"  {row.judgement.reason}", markup=False)
+        if verdict is not Verdict.INCONCLUSIVE:
+            console.print(f"  rule:   {RULES[row.rule].statement}", markup=False)
+            console.print(f"  source: {'; '.join((*RULES[row.rule].sources, row.case.scenario.source))}", markup=False)
+        if report is not None and row.folder:
+            console.print(f"  log:    {report / row.folder / 'wire.txt'}", markup=False)
+            console.print(f"  see:    {report / row.folder / 'sequence.svg'}", markup=False)
+        console.print(f"  replay: {row.replay}", markup=False)

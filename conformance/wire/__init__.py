@@ -1,0 +1,1 @@
+"""The wire kit: any client, in its own process, against a scripted broker; a verdict for every rule."""

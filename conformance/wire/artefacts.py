@@ -1,0 +1,120 @@
+"""What a run leaves behind: the log as NDJSON, the log for people, a sequence diagram, a trace.
+
+<report>/<client>/<case>[.run-N]/log.ndjson      every entry, decoded
+                                /wire.txt        the same, to be read
+                                /sequence.svg    the same, to be looked at
+                                /trace.ndjson    the same, in the trace schema
+                                /stderr.txt      the end of the client's stderr, if there is any
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.case_run import CaseResult
+from groupspec.conformance.wire.history import CALLBACKS
+from groupspec.conformance.wire.log import Entry
+from groupspec.conformance.wire.to_trace import write_trace
+from groupspec.conformance.wire.verdicts import Verdict
+from groupspec.conformance.wire.wire_text import as_json, describe, short, text_lines
+from groupspec.diagrams import sequence as diagram
+from groupspec.spec.rules import RULES
+
+SHOWN_APIS: Final = (
+    "FindCoordinator",
+    "JoinGroup",
+    "SyncGroup",
+    "Heartbeat",
+    "LeaveGroup",
+    "OffsetCommit",
+    "OffsetFetch",
+)
+
+
+def case_folder(result: CaseResult, repeat: int) -> Path:
+    """Where a run's files go, below the report's folder."""
+    name = result.case.id.replace("/", "--")
+    return Path(result.client.folder) / (f"{name}.run-{repeat + 1}" if repeat else name)
+
+
+def write_artefacts(result: CaseResult, report: Path, repeat: int) -> Path:
+    """Writes them all; returns the folder."""
+    folder = report / case_folder(result, repeat)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "log.ndjson").write_bytes(b"".join(as_json(entry, result.started_us) + b"\n" for entry in result.entries))
+    (folder / "wire.txt").write_text("\n".join(_page(result)) + "\n", encoding="utf-8")
+    (folder / "sequence.svg").write_text(sequence(result), encoding="utf-8")
+    write_trace(result, f"{result.client.folder}/{result.case.id}/{repeat + 1}", folder / "trace.ndjson")
+    if result.stderr:
+        (folder / "stderr.txt").write_text(result.stderr + "\n", encoding="utf-8")
+    return folder
+
+
+def _page(result: CaseResult) -> Iterator[str]:
+    """The log for people: what was judged, then what happened."""
+    yield f"{result.case.id} against {result.client_name or result.client.name} {result.client_version}".rstrip()
+    yield ""
+    yield from (line.strip() for line in result.case.scenario.doc.strip().splitlines())
+    yield ""
+    for rule, judgement in result.judgements.items():
+        at = f" (at {(judgement.at_us - result.started_us) / 1000:.1f} ms)" if judgement.at_us is not None else ""
+        yield f"{judgement.verdict.value:<13}{rule:<4}{judgement.reason}{at}"
+        if judgement.verdict in (Verdict.FAIL, Verdict.DEVIATION):
+            yield f"{'':<17}the rule: {RULES[rule].statement}"
+            yield f"{'':<17}source:   {'; '.join((*RULES[rule].sources, result.case.scenario.source))}"
+    yield ""
+    yield from text_lines(result.entries, result.started_us)
+
+
+LANES: Final = ("application", "client", "broker 1", "broker 2")
+
+
+def sequence(result: CaseResult) -> str:
+    """The run as an SVG: the application, the client, the brokers; what broke a rule is marked."""
+    broken = {
+        judgement.at_us: f"{rule}: {judgement.reason}"
+        for rule, judgement in result.judgements.items()
+        if judgement.verdict in (Verdict.FAIL, Verdict.DEVIATION) and judgement.at_us is not None
+    }
+    drawn: list[diagram.Entry] = []
+    for entry in result.entries:
+        if _is_shown(entry):
+            drawn.append(_drawn(entry, result.started_us))
+        if entry.at_us in broken:
+            reason = broken.pop(entry.at_us)
+            at_ms = (entry.at_us - result.started_us) / 1000
+            drawn.append(diagram.Entry(at_ms, "client", "", reason, "violation"))
+    title = f"{result.case.id} against {result.client_name or result.client.name} {result.client_version}".strip()
+    return diagram.sequence_svg(LANES, drawn, title)
+
+
+def _drawn(entry: Entry, started_us: int) -> diagram.Entry:
+    at_ms = (entry.at_us - started_us) / 1000
+    label = short(entry)
+    if entry.source == "kit":
+        return diagram.Entry(at_ms, "broker 1", "", label, "note")
+    if entry.source == "client":
+        kind: diagram.EntryKind = "callback" if entry.kind in CALLBACKS else "call"
+        return diagram.Entry(at_ms, "client" if kind == "callback" else "application", "", label, kind)
+    broker = f"broker {max(1, entry.node)}"
+    note = describe(entry)
+    if entry.kind == "request":
+        return diagram.Entry(at_ms, "client", broker, label, "request", note)
+    if entry.kind == "response":
+        return diagram.Entry(
+            at_ms, broker, "client", label, "error" if entry.error not in ("", "NONE") else "response", note
+        )
+    return diagram.Entry(at_ms, "client", broker, label, "connection")
+
+
+def _is_shown(entry: Entry) -> bool:
+    """The group's requests and answers, callbacks and commands; no polls, no fetches."""
+    if entry.source == "wire":
+        return entry.api in SHOWN_APIS or entry.kind in ("disconnect", "garbage", "sent_raw")
+    if entry.source == "client":
+        hidden = (protocol.PollStarted, protocol.PollReturned, protocol.CommandDone, protocol.RecordsConsumed)
+        return not isinstance(entry.event, hidden)
+    return entry.kind in ("note", "milestone", "client_ended")

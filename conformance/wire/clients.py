@@ -1,0 +1,96 @@
+"""The clients that the kit can judge: four with a harness of ours, and any other by its command line."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from groupspec.conformance.errors import UsageProblem
+
+HARNESSES: Final = "groupspec.conformance.wire.harnesses"
+
+
+@dataclass(frozen=True)
+class Client:
+    """A client under test: the name that is shown, and the command that starts its harness."""
+
+    name: str
+    command: tuple[str, ...]
+    package: str = ""
+
+    @property
+    def folder(self) -> str:
+        """The name as part of a path."""
+        return re.sub(r"[^A-Za-z0-9._-]+", "-", self.name).strip("-")[:60] or "client"
+
+
+def _built_in(name: str, module: str, package: str) -> Client:
+    return Client(name, (sys.executable, "-m", f"{HARNESSES}.{module}"), package)
+
+
+BUILT_IN: Final = {
+    client.name: client
+    for client in (
+        _built_in("reference", "reference", "groupspec.impl"),
+        _built_in("kafka-python", "kafka_python", "kafka"),
+        _built_in("aiokafka", "aiokafka", "aiokafka"),
+        _built_in("confluent-kafka", "confluent_kafka", "confluent_kafka"),
+    )
+}
+
+
+def find_client(argument: str) -> Client:
+    """The client that an argument of `groupspec conform` names.
+
+    Raises:
+        UsageProblem: there is no such client, it is not installed, or the command cannot be found.
+    """
+    if argument.startswith("cmd:"):
+        return _by_command(argument)
+    client = BUILT_IN.get(argument)
+    if client is None:
+        raise UsageProblem(
+            f"there is no client {argument!r}",
+            allowed=[*BUILT_IN, "cmd:COMMAND LINE"],
+            next_step="`groupspec conform --list` shows the built-in ones; conformance/wire/PROTOCOL.md says how to write "
+            "a harness for another",
+        )
+    if importlib.util.find_spec(client.package) is None:
+        raise UsageProblem(
+            f"the client {argument} is not installed",
+            where=f"there is no module {client.package} for {sys.executable}",
+            next_step="pip install 'groupspec[clients]'",
+        )
+    return client
+
+
+def mutated(mutant: str) -> Client:
+    """The reference with one bug put into it (see groupspec.conformance.mutants)."""
+    reference = BUILT_IN["reference"]
+    return Client(f"reference--{mutant}", (*reference.command, "--mutant", mutant), reference.package)
+
+
+def _by_command(argument: str) -> Client:
+    try:
+        command: Sequence[str] = shlex.split(argument.removeprefix("cmd:"))
+    except ValueError as problem:
+        raise UsageProblem(
+            f"the command line cannot be read: {problem}", where=argument, allowed="a shell-like command line"
+        ) from problem
+    if not command:
+        raise UsageProblem(
+            "cmd: needs a command line", where=argument, next_step="for example cmd:'python3 my_harness.py'"
+        )
+    if shutil.which(command[0]) is None:
+        raise UsageProblem(
+            f"the command {command[0]!r} is not there, or may not be executed",
+            where=argument,
+            next_step="give the path of the program, or one that is on the PATH",
+        )
+    return Client(argument, tuple(command))

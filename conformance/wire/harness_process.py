@@ -1,0 +1,201 @@
+"""One harness in its own process: started, spoken to, listened to, and always ended.
+
+Whatever the harness does, the kit goes on: a crash, a hang, a flood of output, a line that is not JSON each become a
+reason in the log. The process leads a process group of its own, so that what it started is ended with it; the group is
+addressed by the process's id, never by name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.log import Entry, Log, now_us
+
+MAX_LINE_BYTES: Final = 256 * 1024
+MAX_BYTES_PER_SECOND: Final = 4 * 1024 * 1024
+MAX_EVENTS_PER_SECOND: Final = 5_000
+STDERR_LINES_KEPT: Final = 40
+EXIT_WAIT_S: Final = 2.0
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How the process ended. `broken` says how it broke the harness protocol, "" if it did not."""
+
+    exit_code: int | None
+    broken: str = ""
+
+    def describe(self) -> str:
+        """For a verdict's reason."""
+        if self.broken:
+            return f"the harness broke its protocol: {self.broken}"
+        if self.exit_code is None:
+            return "the client's process closed its output and did not end"
+        if self.exit_code < 0:
+            return f"the client's process was ended by {signal.Signals(-self.exit_code).name}"
+        return f"the client's process ended with exit code {self.exit_code}"
+
+
+class HarnessProcess:
+    """A running harness. Use as a context manager; leaving it ends the process."""
+
+    def __init__(self, command: Sequence[str], log: Log, environment: Mapping[str, str] | None = None) -> None:
+        """Start it.
+
+        Raises:
+            OSError: the command cannot be started.
+        """
+        self._log = log
+        self._started_us = now_us()
+        self._process = subprocess.Popen(
+            list(command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            env=None if environment is None else dict(environment),
+        )
+        self._stderr: deque[str] = deque(maxlen=STDERR_LINES_KEPT)
+        self._broken = ""
+        self._bytes_in_second = self._events_in_second = 0
+        self._second = 0.0
+        self.ending: Ending | None = None
+        self._reader = threading.Thread(target=self._read, daemon=True, name=f"harness-{self._process.pid}")
+        self._reader.start()
+
+    def __enter__(self) -> HarnessProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    @property
+    def pid(self) -> int:
+        """The process's id, which is also its group's."""
+        return self._process.pid
+
+    def send(self, command: protocol.AnyCommand) -> None:
+        """Write one command; a harness that is gone is noticed by the reader, not here."""
+        line = protocol.encode(command)
+        self._log.note("command", line.decode())
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError, ValueError):
+            self._process.stdin.write(line + b"\n")
+            self._process.stdin.flush()
+
+    def stderr_tail(self) -> str:
+        """The last lines of its stderr."""
+        return "\n".join(self._stderr)
+
+    def kill(self) -> None:
+        """End the process and everything that it started, and wait for it."""
+        self._kill_group()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(EXIT_WAIT_S)
+        self._reader.join(EXIT_WAIT_S)
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    stream.close()
+
+    def _kill_group(self) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    # Reading, in a thread of its own ------------------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        """Moves stdout and stderr until both end, or the harness breaks the protocol."""
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        stdout, stderr = self._process.stdout.fileno(), self._process.stderr.fileno()
+        pending = {stdout: b"", stderr: b""}
+        with selectors.DefaultSelector() as selector:
+            for descriptor in pending:
+                selector.register(descriptor, selectors.EVENT_READ)
+            while stdout in pending and not self._broken:
+                for key, _ in selector.select():
+                    descriptor = key.fd
+                    chunk = os.read(descriptor, 65536)
+                    if not chunk:
+                        selector.unregister(descriptor)
+                        del pending[descriptor]
+                    elif descriptor == stdout:
+                        pending[stdout] = self._take_events(pending[stdout] + chunk, len(chunk))
+                    else:
+                        pending[stderr] = self._take_stderr(pending[stderr] + chunk)
+            if stderr in pending:
+                self._drain_stderr(stderr, pending[stderr])
+        self._finish()
+
+    def _take_events(self, data: bytes, new_bytes: int) -> bytes:
+        *lines, rest = data.split(b"\n")
+        self._count(new_bytes, len(lines))
+        for line in lines:
+            if self._broken:
+                return b""
+            if line.strip():
+                self._take_event(line)
+        if len(rest) > MAX_LINE_BYTES and not self._broken:
+            self._broken = f"a line of more than {MAX_LINE_BYTES} bytes on stdout"
+        return rest
+
+    def _take_event(self, line: bytes) -> None:
+        try:
+            event = protocol.decode_event(line)
+        except protocol.BrokenLine as problem:
+            self._broken = f"not an event: {problem}"
+            return
+        arrived_us = now_us()
+        stamped = event.at_us
+        at_us = stamped if stamped is not None and self._started_us <= stamped <= arrived_us else arrived_us
+        name = protocol.name_of(type(event))
+        self._log.append(Entry(at_us, "client", name, line.decode(errors="replace"), event=event))
+
+    def _count(self, new_bytes: int, new_events: int) -> None:
+        """A flood ends the run: nothing could be judged from it, and memory is finite."""
+        if time.monotonic() - self._second >= 1.0:
+            self._second = time.monotonic()
+            self._bytes_in_second = self._events_in_second = 0
+        self._bytes_in_second += new_bytes
+        self._events_in_second += new_events
+        if self._bytes_in_second > MAX_BYTES_PER_SECOND:
+            self._broken = f"stdout was flooded: more than {MAX_BYTES_PER_SECOND} bytes within a second"
+        elif self._events_in_second > MAX_EVENTS_PER_SECOND:
+            self._broken = f"stdout was flooded: more than {MAX_EVENTS_PER_SECOND} lines within a second"
+
+    def _take_stderr(self, data: bytes) -> bytes:
+        *lines, rest = data.split(b"\n")
+        self._stderr.extend(line.decode(errors="replace")[:1000] for line in lines)
+        return rest[-MAX_LINE_BYTES:]
+
+    def _drain_stderr(self, descriptor: int, pending: bytes) -> None:
+        """What is left when stdout has ended, without waiting for a grandchild that holds the pipe."""
+        os.set_blocking(descriptor, False)
+        with contextlib.suppress(BlockingIOError):
+            while chunk := os.read(descriptor, 65536):
+                pending = self._take_stderr(pending + chunk)
+        if pending:
+            self._take_stderr(pending + b"\n")
+
+    def _finish(self) -> None:
+        if self._broken:
+            self._kill_group()
+        exit_code: int | None = None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            exit_code = self._process.wait(EXIT_WAIT_S)
+        ending = Ending(exit_code)
+        self.ending = replace(ending, broken=self._broken) if self._broken else ending
+        self._log.note("client_ended", self.ending.describe())
+        self._log.end(self.ending.describe())

@@ -1,0 +1,296 @@
+"""What every harness in Python shares: the loop over commands, and the events.
+
+A harness derives from `Harness` and says how its client is made, polled and closed. The application's thread is the main
+thread: it polls and carries out commands, one at a time; a second thread reads stdin. What the client's libraries print
+goes to stderr, because stdout belongs to the protocol. When stdin ends the kit is gone, and so is the harness.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import sys
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Literal
+
+import msgspec
+
+from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.protocol import ConsumedRange, Event, Partition
+
+CallbackName = Literal["partitions_assigned", "partitions_revoked", "partitions_lost"]
+
+IDLE_WAIT_S: Final = 60.0
+_CALLBACK_EVENTS: Final = {
+    "partitions_assigned": protocol.PartitionsAssigned,
+    "partitions_revoked": protocol.PartitionsRevoked,
+    "partitions_lost": protocol.PartitionsLost,
+}
+
+
+class Unsupported(Exception):
+    """The client does not offer what a command asks for: the process ends with exit code 127."""
+
+
+class Output:
+    """The only writer to the protocol's stdout; any thread may use it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._descriptor = os.dup(1)
+        os.dup2(2, 1)
+
+    def say(self, event: Event) -> None:
+        """One line, stamped now."""
+        line = protocol.encode(_stamped(event)) + b"\n"
+        with self._lock:
+            while line:
+                line = line[os.write(self._descriptor, line) :]
+
+
+def _stamped(event: Event) -> Event:
+    return msgspec.structs.replace(event, at_us=time.monotonic_ns() // 1000)
+
+
+class Harness(ABC):
+    """One client behind the protocol."""
+
+    client: str
+    features: tuple[str, ...]
+
+    def __init__(self) -> None:
+        self.output = Output()
+        self.callback_s = 0.0
+        self._application_thread = threading.get_ident()
+        self._call = ""
+
+    # What each client does its own way -----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def version(self) -> str:
+        """The client's version."""
+
+    @abstractmethod
+    def configure(self, settings: protocol.Configure) -> None:
+        """Make the client. Raises Unsupported."""
+
+    @abstractmethod
+    def subscribe(self, topics: Sequence[str]) -> None:
+        """Subscribe, with a listener that calls `assigned`, `revoked` and `lost`."""
+
+    @abstractmethod
+    def poll(self, poll_ms: int) -> Mapping[Partition, Sequence[int]]:
+        """One poll; the offsets of the records that it returned."""
+
+    @abstractmethod
+    def commit(self) -> Mapping[Partition, int]:
+        """Commit the positions and wait for it; what was committed."""
+
+    def assignment(self) -> list[Partition] | None:
+        """What the client says that it owns; None where that cannot be asked inside a callback."""
+        return None
+
+    @abstractmethod
+    def unsubscribe(self) -> None:
+        """Give up the subscription."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the client."""
+
+    # Callbacks ---------------------------------------------------------------------------------------------------------
+
+    def assigned(self, partitions: Iterable[Partition]) -> None:
+        """To be called by a blocking listener; takes as long as the kit wants a callback to take."""
+        self._whole_callback("partitions_assigned", partitions)
+
+    def revoked(self, partitions: Iterable[Partition]) -> None:
+        """To be called by a blocking listener."""
+        self._whole_callback("partitions_revoked", partitions)
+
+    def lost(self, partitions: Iterable[Partition]) -> None:
+        """To be called by a blocking listener."""
+        self._whole_callback("partitions_lost", partitions)
+
+    def _whole_callback(self, name: CallbackName, partitions: Iterable[Partition]) -> None:
+        self.callback_begins(name, partitions)
+        time.sleep(self.callback_s)
+        self.callback_ends(name)
+
+    def callback_begins(self, name: CallbackName, partitions: Iterable[Partition]) -> None:
+        """The listener has been called."""
+        here = threading.get_ident() == self._application_thread and self._call in ("poll", "unsubscribe", "close")
+        promised = "listener_in_poll" in self.features
+        event = _CALLBACK_EVENTS[name]
+        self.output.say(
+            event(partitions=sorted(partitions), application_thread=here if promised else None, owned=self.assignment())
+        )
+
+    def callback_ends(self, name: CallbackName) -> None:
+        """The listener returns."""
+        self.output.say(protocol.CallbackReturned(callback=name))
+
+    def error(self, error: BaseException, call: str | None = None) -> None:
+        """Something was raised, or reported by the client."""
+        where = self._call if call is None else call
+        self.output.say(protocol.ErrorRaised(error=type(error).__name__, message=str(error)[:500], call=where))
+
+    # The loop ----------------------------------------------------------------------------------------------------------
+
+    def run(self) -> int:
+        """Carries out commands until close or the end of stdin; returns the exit code."""
+        commands: queue.Queue[protocol.AnyCommand | None] = queue.Queue()
+        threading.Thread(target=_read_commands, args=(commands,), daemon=True, name="commands").start()
+        self.output.say(
+            protocol.StartupComplete(client=self.client, version=self.version(), features=list(self.features))
+        )
+        polls = _Polls()
+        while True:
+            try:
+                command = commands.get(block=not polls.due, timeout=None if polls.due else IDLE_WAIT_S)
+            except queue.Empty:
+                if polls.due:
+                    self._poll_once(polls)
+                continue
+            if command is None:
+                return 1
+            if self._carry_out(command, polls):
+                return 0
+
+    def _carry_out(self, command: protocol.AnyCommand, polls: _Polls) -> bool:
+        """One command; True when it was the last."""
+        name = protocol.name_of(type(command))
+        self._call = name
+        try:
+            if isinstance(command, protocol.Poll):
+                polls.start(command)
+                self.output.say(protocol.CommandDone(command=name))
+                return False
+            if isinstance(command, protocol.Close):
+                self._close()
+                return True
+            if isinstance(command, protocol.Configure):
+                self.callback_s = command.callback_ms / 1000
+                self.configure(command)
+            elif isinstance(command, protocol.Subscribe):
+                self.subscribe(command.topics)
+            elif isinstance(command, protocol.StopPolling):
+                polls.stop()
+            elif isinstance(command, protocol.Commit):
+                self._commit()
+            else:
+                self.unsubscribe()
+        except Unsupported:
+            raise
+        except Exception as problem:
+            self.error(problem, name)
+        finally:
+            self._call = ""
+        self.output.say(protocol.CommandDone(command=name))
+        return False
+
+    def _poll_once(self, polls: _Polls) -> None:
+        self._call = "poll"
+        self.output.say(protocol.PollStarted(poll_ms=polls.poll_ms))
+        begun = time.monotonic()
+        records: Mapping[Partition, Sequence[int]] = {}
+        try:
+            records = self.poll(polls.poll_ms)
+        except Exception as problem:
+            self.error(problem, "poll")
+        elapsed_ms = round((time.monotonic() - begun) * 1000)
+        self._call = ""
+        count = sum(len(offsets) for offsets in records.values())
+        if count:
+            self.output.say(protocol.RecordsConsumed(count=count, partitions=_ranges(records)))
+        self.output.say(protocol.PollReturned(elapsed_ms=elapsed_ms, count=count))
+        polls.done()
+
+    def _commit(self) -> None:
+        try:
+            offsets = self.commit()
+        except Exception as problem:
+            self.output.say(
+                protocol.OffsetsCommitted(success=False, error=f"{type(problem).__name__}: {problem}"[:500])
+            )
+            return
+        committed = [
+            protocol.CommittedOffset(topic=partition.topic, partition=partition.partition, offset=offset)
+            for partition, offset in sorted(offsets.items())
+        ]
+        self.output.say(protocol.OffsetsCommitted(success=True, offsets=committed))
+
+    def _close(self) -> None:
+        self.output.say(protocol.ShutdownRequested())
+        begun = time.monotonic()
+        try:
+            self.close()
+        except Exception as problem:
+            self.error(problem, "close")
+        self.output.say(protocol.ShutdownComplete(elapsed_ms=round((time.monotonic() - begun) * 1000)))
+
+
+class _Polls:
+    """Whether, how long and how often the application polls."""
+
+    def __init__(self) -> None:
+        self.due = False
+        self.poll_ms = 0
+        self._left = 0
+
+    def start(self, command: protocol.Poll) -> None:
+        self.due = True
+        self.poll_ms = command.poll_ms
+        self._left = command.times
+
+    def stop(self) -> None:
+        self.due = False
+
+    def done(self) -> None:
+        """One poll is over; the last of a counted series ends it."""
+        self._left -= 1
+        if self._left == 0:
+            self.due = False
+
+
+def _ranges(records: Mapping[Partition, Sequence[int]]) -> list[ConsumedRange]:
+    return [
+        ConsumedRange(
+            topic=partition.topic,
+            partition=partition.partition,
+            count=len(offsets),
+            min_offset=min(offsets),
+            max_offset=max(offsets),
+        )
+        for partition, offsets in sorted(records.items())
+        if offsets
+    ]
+
+
+def _read_commands(commands: queue.Queue[protocol.AnyCommand | None]) -> None:
+    """Reads stdin to its end. A line that is no command is the kit's mistake: say it and stop."""
+    for line in sys.stdin.buffer:
+        try:
+            commands.put(protocol.decode_command(line))
+        except protocol.BrokenLine as problem:
+            print(f"harness: not a command: {problem}", file=sys.stderr)
+            break
+    commands.put(None)
+    # The application's thread may be blocked in a call for ever; the process must not outlive the kit.
+    time.sleep(5.0)
+    os._exit(1)
+
+
+def main(harness: type[Harness]) -> None:
+    """Runs a harness as a program."""
+    try:
+        code = harness().run()
+    except Unsupported as reason:
+        print(f"harness: unsupported: {reason}", file=sys.stderr)
+        code = protocol.EXIT_UNSUPPORTED
+    sys.stderr.flush()
+    # Clients leave threads behind that would hold the process; everything has been said.
+    os._exit(code)

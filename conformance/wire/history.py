@@ -1,0 +1,280 @@
+"""A run's log, read once for the rules: requests with their answers, callbacks with their ends, polls, who owned what.
+
+A rule is judged from this and nothing else. Times are the log's, in microseconds; `busy_us` says how long the machine itself
+stood still in a stretch of time, so that no client is blamed for a machine without a free core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final, TypeVar
+
+from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.log import Entry
+from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse, SyncGroupResponse, TopicPartition
+from groupspec.impl.core.protocol import MalformedProtocolData, Subscription, decode_assignment, decode_subscription
+
+GROUP_APIS: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch")
+"""Requests that only the group's coordinator answers."""
+CALLBACKS: Final = ("partitions_assigned", "partitions_revoked", "partitions_lost")
+
+Message = TypeVar("Message")
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A request and what came back; `answer` None when nothing did."""
+
+    request: Entry
+    answer: Entry | None
+
+    @property
+    def api(self) -> str:
+        """Which request it was."""
+        return self.request.api
+
+    @property
+    def error(self) -> str:
+        """The answer's error name; NONE for success, "" without an answer."""
+        return self.answer.error if self.answer is not None else ""
+
+    @property
+    def sent_us(self) -> int:
+        """When the request reached the broker."""
+        return self.request.at_us
+
+    @property
+    def answered_us(self) -> int | None:
+        """When the broker wrote the answer."""
+        return self.answer.at_us if self.answer is not None else None
+
+    def ended_before(self, at_us: int) -> bool:
+        """Whether the answer was written before that time."""
+        return self.answer is not None and self.answer.at_us <= at_us
+
+    def asked(self, kind: type[Message]) -> Message:
+        """The request's content."""
+        assert isinstance(self.request.message, kind)
+        return self.request.message
+
+    def answered(self, kind: type[Message]) -> Message | None:
+        """The answer's content; None without an answer of that kind."""
+        if self.answer is None or not isinstance(self.answer.message, kind):
+            return None
+        return self.answer.message
+
+
+@dataclass(frozen=True)
+class Callback:
+    """One call of the listener; `ended_us` None when it never returned."""
+
+    name: str
+    partitions: frozenset[str]
+    started_us: int
+    ended_us: int | None
+    application_thread: bool | None
+    owned: frozenset[str] | None
+
+
+@dataclass(frozen=True)
+class PollCall:
+    """One call of poll()."""
+
+    timeout_ms: int
+    started_us: int
+    ended_us: int | None
+
+
+@dataclass(frozen=True)
+class Returned:
+    """Records of one partition in one poll's result."""
+
+    at_us: int
+    partition: str
+    first: int
+    last: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the run was made with."""
+
+    rebalance: str
+    poll_ms: int
+    sync_late: bool
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+    max_poll_interval_ms: int
+    retry_backoff_ms: int
+    close_within_ms: int
+    features: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class History:
+    """The log of one run, in order."""
+
+    entries: Sequence[Entry]
+    settings: Settings
+    stalls_us: Sequence[tuple[int, int]] = field(default=())
+    """When the kit itself was not scheduled: start and end of each stall."""
+
+    # Wire --------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def exchanges(self) -> list[Exchange]:
+        """Every request with its answer, in the order in which the requests arrived."""
+        answers = {
+            (entry.connection, entry.correlation_id, entry.node): entry
+            for entry in self.entries
+            if entry.source == "wire" and entry.kind == "response"
+        }
+        return [
+            Exchange(entry, answers.get((entry.connection, entry.correlation_id, entry.node)))
+            for entry in self.entries
+            if entry.source == "wire" and entry.kind == "request"
+        ]
+
+    def of(self, *apis: str) -> list[Exchange]:
+        """The exchanges of these APIs."""
+        return [exchange for exchange in self.exchanges if exchange.api in apis]
+
+    def first(self, api: str, after_us: int, test: Callable[[Exchange], bool] = lambda _: True) -> Exchange | None:
+        """The first request of this API at or after that time."""
+        return next((e for e in self.of(api) if e.sent_us >= after_us and test(e)), None)
+
+    def answers(self, api: str, error: str) -> Iterator[Exchange]:
+        """The exchanges that were answered with this error."""
+        return (exchange for exchange in self.of(api) if exchange.answer is not None and exchange.error == error)
+
+    @cached_property
+    def syncs(self) -> list[Exchange]:
+        """Rounds that were completed: SyncGroups that succeeded."""
+        return [e for e in self.of("SyncGroup") if e.error == "NONE"]
+
+    def connections_closed(self, from_us: int, to_us: int) -> bool:
+        """Whether a connection was closed in between, by whichever side."""
+        return any(entry.kind == "disconnect" and from_us <= entry.at_us <= to_us for entry in self.entries)
+
+    # Client ------------------------------------------------------------------------------------------------------------
+
+    def events(self, kind: type[Message]) -> list[tuple[int, Message]]:
+        """The harness's events of one kind, with their times."""
+        return [(entry.at_us, entry.event) for entry in self.entries if isinstance(entry.event, kind)]
+
+    @cached_property
+    def callbacks(self) -> list[Callback]:
+        """The listener's calls, in order."""
+        found: list[Callback] = []
+        client = [entry for entry in self.entries if entry.source == "client"]
+        for index, entry in enumerate(client):
+            if entry.kind not in CALLBACKS:
+                continue
+            event = entry.event
+            assert isinstance(event, (protocol.PartitionsAssigned, protocol.PartitionsRevoked, protocol.PartitionsLost))
+            ended = next((e.at_us for e in client[index + 1 :] if _ends(e, entry.kind)), None)
+            moved = frozenset(map(str, event.partitions))
+            owned = None if event.owned is None else frozenset(map(str, event.owned))
+            found.append(Callback(entry.kind, moved, entry.at_us, ended, event.application_thread, owned))
+        return found
+
+    @cached_property
+    def polls(self) -> list[PollCall]:
+        """The calls of poll(), in order."""
+        found: list[PollCall] = []
+        started: tuple[int, int] | None = None
+        for entry in self.entries:
+            if isinstance(entry.event, protocol.PollStarted):
+                started = (entry.at_us, entry.event.poll_ms)
+            elif isinstance(entry.event, protocol.PollReturned) and started is not None:
+                found.append(PollCall(started[1], started[0], entry.at_us))
+                started = None
+        if started is not None:
+            found.append(PollCall(started[1], started[0], None))
+        return found
+
+    @cached_property
+    def returned(self) -> list[Returned]:
+        """What polls returned, in order."""
+        return [
+            Returned(at_us, f"{part.topic}-{part.partition}", part.min_offset, part.max_offset, part.count)
+            for at_us, event in self.events(protocol.RecordsConsumed)
+            for part in event.partitions
+        ]
+
+    def owned_at(self, at_us: int) -> frozenset[str]:
+        """What the client's callbacks say it owned: from the start of `assigned` to the end of `revoked` or `lost`."""
+        owned: frozenset[str] = frozenset()
+        for callback in self.callbacks:
+            if callback.name == "partitions_assigned":
+                if callback.started_us <= at_us:
+                    owned |= callback.partitions
+            elif callback.ended_us is not None and callback.ended_us <= at_us:
+                owned -= callback.partitions
+        return owned
+
+    def milestone(self, name: str) -> int | None:
+        """When the scenario reached a point that it named; None when it did not."""
+        return next((e.at_us for e in self.entries if e.kind == "milestone" and e.text == name), None)
+
+    @property
+    def ends_us(self) -> int:
+        """The last entry's time."""
+        return self.entries[-1].at_us if self.entries else 0
+
+    # Time --------------------------------------------------------------------------------------------------------------
+
+    def busy_us(self, from_us: int, to_us: int) -> int:
+        """How long the kit was not scheduled in between: to be added to every bound."""
+        return sum(max(0, min(end, to_us) - max(start, from_us)) for start, end in self.stalls_us)
+
+    def took_ms(self, from_us: int, to_us: int) -> float:
+        """The time in between, less what the machine stood still."""
+        return (to_us - from_us - self.busy_us(from_us, to_us)) / 1000
+
+
+def _ends(entry: Entry, name: str) -> bool:
+    return isinstance(entry.event, protocol.CallbackReturned) and entry.event.callback == name
+
+
+def subscription_of(join: JoinGroupRequest) -> Subscription | None:
+    """What the first protocol's metadata says; None when it cannot be decoded."""
+    try:
+        return decode_subscription(join.protocols[0][1]) if join.protocols else None
+    except MalformedProtocolData:
+        return None
+
+
+def assigned_by(sync: Exchange) -> frozenset[str]:
+    """The partitions in a SyncGroup's answer."""
+    answer = sync.answered(SyncGroupResponse)
+    if answer is None or not answer.assignment:
+        return frozenset()
+    return names(decode_assignment(answer.assignment).partitions)
+
+
+def names(partitions: Iterable[TopicPartition]) -> frozenset[str]:
+    """Partitions as the log writes them."""
+    return frozenset(str(partition) for partition in partitions)
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who the member is to the coordinator: what JoinGroup's success gave it."""
+
+    member_id: str
+    generation: int
+    from_us: int
+
+
+def identities(history: History) -> list[Identity]:
+    """Every identity that the member was given, in order."""
+    found = []
+    for exchange in history.of("JoinGroup"):
+        answer = exchange.answered(JoinGroupResponse)
+        if answer is not None and exchange.answer is not None and exchange.error == "NONE":
+            found.append(Identity(answer.member_id, answer.generation, exchange.answer.at_us))
+    return found

@@ -1,0 +1,261 @@
+"""What a scenario works with: the scripted broker, the client behind its harness, and the one log.
+
+A scenario says what the broker answers and waits for what must follow. A wait that ends in vain raises `Missed` with the rule
+that demanded the event; a client that dies ends every wait at once. Nothing here judges order or content: the rules do that
+afterwards, from the log.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final, NoReturn
+
+from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.harness_process import HarnessProcess
+from groupspec.conformance.wire.log import Entry, Log, now_us
+from groupspec.conformance.wire.scenario import SMALL_TIMEOUTS, Case
+from groupspec.conformance.wire.stage import TOPIC, Stage
+
+GROUP: Final = "orders-readers"
+CLIENT_ID: Final = "under-test"
+WITHIN_MS: Final = 8_000
+STARTUP_WITHIN_MS: Final = 10_000
+REQUEST_TIMEOUT_MS: Final = 2_000
+AUTO_COMMIT_INTERVAL_MS: Final = 60_000
+CLOSE_WITHIN_MS: Final = 6_000
+CASE_WITHIN_S: Final = 45.0
+
+
+class Missed(Exception):
+    """An event that a rule demands did not come."""
+
+    def __init__(self, rule: str, reason: str) -> None:
+        self.rule = rule
+        self.reason = reason
+        super().__init__(f"{rule}: {reason}")
+
+
+class NotStarted(Exception):
+    """The harness never came to the point where a rule applies: nothing can be said about the client."""
+
+
+class Kit:
+    """One run of one case."""
+
+    def __init__(self, case: Case, stage: Stage, client: HarnessProcess, log: Log) -> None:
+        self.case = case
+        self.variant = case.variant
+        self.stage = stage
+        self.client = client
+        self.log = log
+        self.features: frozenset[str] = frozenset()
+        self.identity = ("", "")
+        self._deadline = time.monotonic() + CASE_WITHIN_S
+
+    # The client --------------------------------------------------------------------------------------------------------
+
+    def started(self) -> None:
+        """Wait for the harness, and have it make its client. Raises NotStarted."""
+        hello = self.log.wait(_is_event("startup_complete"), STARTUP_WITHIN_MS / 1000)
+        if hello is None or not isinstance(hello.event, protocol.StartupComplete):
+            raise NotStarted(self.log.ended or f"no startup_complete within {STARTUP_WITHIN_MS} ms")
+        if hello.event.protocol != protocol.VERSION:
+            raise NotStarted(
+                f"the harness speaks version {hello.event.protocol} of the protocol, not {protocol.VERSION}"
+            )
+        self.features = frozenset(hello.event.features)
+        self.identity = (hello.event.client, hello.event.version)
+
+    def configured(self) -> None:
+        """Have the harness make its client. Raises NotStarted."""
+        self._command(
+            protocol.Configure(
+                bootstrap=self.stage.bootstrap,
+                group_id=GROUP,
+                client_id=CLIENT_ID,
+                rebalance=self.case.scenario.rebalance,
+                request_timeout_ms=REQUEST_TIMEOUT_MS,
+                retry_backoff_ms=self.case.scenario.retry_backoff_ms,
+                auto_commit=self.variant.auto_commit,
+                auto_commit_interval_ms=AUTO_COMMIT_INTERVAL_MS,
+                auto_offset_reset="earliest",
+                callback_ms=self.variant.callback_ms,
+                **SMALL_TIMEOUTS,
+            )
+        )
+
+    def offers(self, feature: str) -> bool:
+        """Whether the client offers it (see protocol.FEATURES)."""
+        return feature in self.features
+
+    def subscribe(self) -> None:
+        """Have the client made, and subscribed."""
+        self.configured()
+        self._command(protocol.Subscribe(topics=[TOPIC]))
+
+    def poll(self, poll_ms: int | None = None, times: int = 0) -> None:
+        """Poll for ever, or that many times, with this timeout or the variant's."""
+        self._command(protocol.Poll(poll_ms=self.variant.poll_ms if poll_ms is None else poll_ms, times=times))
+
+    def ask_to_close(self) -> Entry:
+        """Ask for close(); returns at once."""
+        asked = self.log.note("note", "close() is asked for")
+        self.client.send(protocol.Close())
+        return asked
+
+    def close(self) -> None:
+        """Ask that the client be closed, and wait for the end; a scenario that is not about closing does not judge it."""
+        asked = self.ask_to_close()
+        self.log.wait(_is_event("shutdown_complete"), CLOSE_WITHIN_MS / 1000, asked.at_us)
+
+    def _command(self, command: protocol.AnyCommand) -> None:
+        sent = now_us()
+        self.client.send(command)
+        name = protocol.name_of(type(command))
+        done = self.log.wait(
+            lambda entry: isinstance(entry.event, protocol.CommandDone) and entry.event.command == name,
+            WITHIN_MS / 1000,
+            sent,
+        )
+        if done is None:
+            raise NotStarted(self.log.ended or f"the command {name} was not done within {WITHIN_MS} ms")
+
+    # The broker --------------------------------------------------------------------------------------------------------
+
+    def answer_next(self, api: str, error: str) -> None:
+        """The next request of this API is answered with this error."""
+        self.log.note("note", f"the next {api} is answered {error}")
+        self.stage.answer_next(api, error)
+
+    def answer_late(self, api: str, ms: int) -> None:
+        """The next request of this API is answered that much later, and correctly."""
+        self.log.note("note", f"the next {api} is answered {ms} ms late")
+        self.stage.answer_late(api, ms)
+
+    def hold(self, api: str, error: str) -> Callable[[], None]:
+        """The next request of this API is answered with this error when the returned function is called."""
+        self.log.note("note", f"the next {api} is not answered until later, with {error}")
+        return self.stage.hold(api, error)
+
+    def other_member_joins(self) -> None:
+        """A member that is not there takes part in the next round; the client under test leads."""
+        self.log.note("note", "another member is in the group")
+        self.stage.other_member_joins()
+
+    def take_one_partition(self) -> str:
+        """In the next round another member leads, and takes one partition from the client; returns which."""
+        taken = self.stage.take_one_partition()
+        self.log.note("note", f"the next round takes {taken} away")
+        return taken
+
+    def move_coordinator(self) -> None:
+        """The other node coordinates the group from now on; this one says so."""
+        self.log.note("note", "the coordinator moves to the other node")
+        self.stage.move_coordinator()
+
+    def append_records(self) -> None:
+        """A few more records in each partition."""
+        self.log.note("note", "more records are appended")
+        self.stage.append_records()
+
+    # What must follow ----------------------------------------------------------------------------------------------------
+
+    def stable_member(self) -> None:
+        """A client that has joined, was assigned all partitions, has read from each, and heartbeats."""
+        self.subscribe()
+        self.poll()
+        synced = self.expect_answer("SyncGroup", "NONE", rule=self._basic("J2"))
+        self.expect_event("partitions_assigned", rule=self._basic("C1"), since=synced)
+        self.expect_records(rule=self._basic("O1"), since=synced)
+        self.expect_heartbeats(3, rule=self._basic("H3"), since=synced)
+        self.milestone("stable")
+
+    def _basic(self, rule: str) -> str:
+        """The rule that demands a step on the way to what the scenario is about: one that it judges anyway."""
+        rules = self.case.scenario.rules
+        return rule if rule in rules else rules[0]
+
+    def now(self) -> Entry:
+        """This moment, to wait for what comes after it."""
+        return self.log.note("note", "from here on")
+
+    def milestone(self, name: str) -> Entry:
+        """A named point that rules may refer to."""
+        return self.log.note("milestone", name)
+
+    def miss(self, rule: str, reason: str) -> NoReturn:
+        """Say that what the rule demands did not come."""
+        raise Missed(rule, self.log.ended or reason)
+
+    def expect_request(self, api: str, *, rule: str, since: Entry | None = None) -> Entry:
+        """The next request of this API."""
+        return self._expect(f"request {api}", lambda e: e.kind == "request" and e.api == api, rule, since)
+
+    def expect_answer(self, api: str, error: str, *, rule: str, since: Entry | None = None) -> Entry:
+        """A request of this API, answered this way."""
+        test = _is_answer(api, error)
+        return self._expect(f"{api} answered {error}", test, rule, since)
+
+    def expect_event(
+        self, name: str, *, rule: str, since: Entry | None = None, partition: str = "", poll_ms: int | None = None
+    ) -> Entry:
+        """An event of the harness; `partition`: one that it has to name."""
+
+        def test(entry: Entry) -> bool:
+            if not _is_event(name)(entry):
+                return False
+            if poll_ms is not None and getattr(entry.event, "poll_ms", None) != poll_ms:
+                return False
+            return not partition or partition in map(str, getattr(entry.event, "partitions", ()))
+
+        return self._expect(f"{name} {partition}".strip(), test, rule, since)
+
+    def expect_records(self, *, rule: str, since: Entry) -> None:
+        """Records of every partition that the latest assignment has."""
+        for partition in sorted(self.stage.assigned()):
+            self._expect(f"records of {partition}", _has_records(partition), rule, since)
+
+    def expect_heartbeats(self, count: int, *, rule: str, since: Entry) -> None:
+        """That many heartbeats, each answered NONE."""
+        last = since
+        for number in range(1, count + 1):
+            last = self._expect(
+                f"heartbeat {number} of {count}", _is_answer("Heartbeat", "NONE", last.at_us), rule, last
+            )
+
+    def wait_for_request(self, api: str, *, within_ms: int, since: Entry) -> Entry | None:
+        """The next request of this API, or None."""
+        return self.log.wait(lambda e: e.kind == "request" and e.api == api, within_ms / 1000, since.at_us)
+
+    def watch_for_request(self, api: str, *, ms: int, since: Entry | None = None) -> None:
+        """Give a request that must not come the time to come; the rules see it in the log."""
+        start = (since or self.log.note("note", f"watching for {api} for {ms} ms")).at_us
+        self.log.wait(lambda e: e.kind == "request" and e.api == api and e.at_us > start, ms / 1000, start)
+
+    def _expect(self, what: str, test: Callable[[Entry], bool], rule: str, since: Entry | None) -> Entry:
+        within_s = max(0.0, min(WITHIN_MS / 1000, self._deadline - time.monotonic()))
+        entry = self.log.wait(test, within_s, 0 if since is None else since.at_us)
+        if entry is None:
+            why = self.log.ended
+            raise Missed(
+                rule, f"{what} did not come: {why}" if why else f"{what} did not come within {within_s * 1000:.0f} ms"
+            )
+        return entry
+
+
+def _is_event(name: str) -> Callable[[Entry], bool]:
+    return lambda entry: entry.source == "client" and entry.kind == name
+
+
+def _is_answer(api: str, error: str, later_than_us: int = -1) -> Callable[[Entry], bool]:
+    return lambda e: e.kind == "response" and e.api == api and e.error == error and e.at_us > later_than_us
+
+
+def _has_records(partition: str) -> Callable[[Entry], bool]:
+    def test(entry: Entry) -> bool:
+        if not isinstance(entry.event, protocol.RecordsConsumed):
+            return False
+        return any(f"{part.topic}-{part.partition}" == partition for part in entry.event.partitions)
+
+    return test

@@ -1,0 +1,308 @@
+"""What the kit and a harness say to each other: one JSON object a line, commands in, events out.
+
+A *harness* makes one client speak this protocol, in a process of its own. Names of events are those of Kafka's own
+`org.apache.kafka.tools.VerifiableConsumer` where it has one (startup_complete, partitions_assigned, partitions_revoked,
+records_consumed, offsets_committed, shutdown_complete), and so is the field that carries them, `name`. What it lacks is
+added in the same style: partitions_lost, callback_returned, poll_started, poll_returned, command_done, error.
+
+These classes are the protocol: lines are decoded into them, and the JSON Schema of each message (`schemas/`) is made from
+them. PROTOCOL.md tells the same on one page, for people who write a harness.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+VERSION: Final = 1
+EXIT_UNSUPPORTED: Final = 127
+"""A harness ends with this code when its client does not offer what a command asks for."""
+
+SCHEMAS: Final = Path(__file__).with_name("schemas")
+
+FEATURES: Final = {
+    "eager": "rebalances that give up everything first",
+    "cooperative": "incremental rebalances (KIP-429)",
+    "listener": "callbacks for assigned and revoked partitions",
+    "lost_callback": "a callback of its own for lost partitions",
+    "listener_in_poll": "callbacks run on the application's thread, inside poll(), unsubscribe() and close()",
+    "join_needs_poll": "nothing joins before the first poll()",
+    "pull": "records are taken by a poll with a timeout",
+    "poll_interval": "max.poll.interval.ms: a member that does not poll leaves (KIP-62)",
+    "auto_commit": "positions are committed by the client itself",
+}
+"""What a client may offer beyond the group protocol. A rule that needs more than a client offers is UNSUPPORTED for it."""
+
+Port = Annotated[int, Meta(ge=1)]
+Milliseconds = Annotated[int, Meta(ge=0)]
+Offset = Annotated[int, Meta(ge=-1)]
+
+
+class Partition(msgspec.Struct, frozen=True, order=True):
+    """One partition, as VerifiableConsumer writes it."""
+
+    topic: str
+    partition: Annotated[int, Meta(ge=0)]
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+# Commands: from the kit to the harness --------------------------------------------------------------------------------
+
+
+class Command(msgspec.Struct, frozen=True, tag_field="command", kw_only=True):
+    """What the kit wants done. Each is answered with `command_done` when it is."""
+
+
+class Configure(Command, frozen=True, tag="configure"):
+    """Make the client, with these settings; nothing is sent yet that joins a group."""
+
+    bootstrap: str
+    group_id: str
+    client_id: str
+    rebalance: Literal["eager", "cooperative"]
+    session_timeout_ms: Milliseconds
+    heartbeat_interval_ms: Milliseconds
+    max_poll_interval_ms: Milliseconds
+    request_timeout_ms: Milliseconds
+    retry_backoff_ms: Milliseconds
+    auto_commit: bool
+    auto_commit_interval_ms: Milliseconds
+    auto_offset_reset: Literal["earliest", "latest"]
+    callback_ms: Milliseconds
+    """How long each of the listener's callbacks takes: it waits that long before it returns."""
+
+
+class Subscribe(Command, frozen=True, tag="subscribe"):
+    """Subscribe to these topics, with a listener."""
+
+    topics: list[str]
+
+
+class Poll(Command, frozen=True, tag="poll"):
+    """Poll again and again with this timeout, `times` times or (0) until stop_polling; done when the first poll starts."""
+
+    poll_ms: Milliseconds
+    times: Milliseconds = 0
+
+
+class StopPolling(Command, frozen=True, tag="stop_polling"):
+    """Poll no more; done when the poll in progress has returned."""
+
+
+class Commit(Command, frozen=True, tag="commit"):
+    """Commit the positions, and wait for it; the outcome is an `offsets_committed`."""
+
+
+class Unsubscribe(Command, frozen=True, tag="unsubscribe"):
+    """Give up the subscription and leave the group."""
+
+
+class Close(Command, frozen=True, tag="close"):
+    """Close the client, say shutdown_complete, and end the process with exit code 0."""
+
+
+AnyCommand = Configure | Subscribe | Poll | StopPolling | Commit | Unsubscribe | Close
+COMMANDS: Final[tuple[type[Command], ...]] = (Configure, Subscribe, Poll, StopPolling, Commit, Unsubscribe, Close)
+
+
+# Events: from the harness to the kit ----------------------------------------------------------------------------------
+
+
+class Event(msgspec.Struct, frozen=True, tag_field="name", kw_only=True):
+    """What happened. `at_us`: when, on the system's monotonic clock; without it, the time of arrival counts."""
+
+    at_us: Annotated[int, Meta(ge=0)] | None = None
+
+
+class StartupComplete(Event, frozen=True, tag="startup_complete"):
+    """The first line: who this is, and what the client offers (see FEATURES)."""
+
+    client: str
+    version: str
+    features: list[str] = msgspec.field(default_factory=list)
+    protocol: int = VERSION
+
+
+class CommandDone(Event, frozen=True, tag="command_done"):
+    """The command has been carried out."""
+
+    command: str
+
+
+class PartitionsAssigned(Event, frozen=True, tag="partitions_assigned"):
+    """The listener's callback begins: these partitions are new.
+
+    `application_thread`: whether it runs inside a call of the application's (poll, unsubscribe, close), on its thread;
+    `owned`: what the client's assignment() says in it. Both may be left out.
+    """
+
+    partitions: list[Partition]
+    application_thread: bool | None = None
+    owned: list[Partition] | None = None
+
+
+class PartitionsRevoked(Event, frozen=True, tag="partitions_revoked"):
+    """The listener's callback begins: these partitions will be taken away."""
+
+    partitions: list[Partition]
+    application_thread: bool | None = None
+    owned: list[Partition] | None = None
+
+
+class PartitionsLost(Event, frozen=True, tag="partitions_lost"):
+    """The listener's callback begins: these partitions are gone, and others may have them."""
+
+    partitions: list[Partition]
+    application_thread: bool | None = None
+    owned: list[Partition] | None = None
+
+
+class CallbackReturned(Event, frozen=True, tag="callback_returned"):
+    """The listener's callback has ended."""
+
+    callback: Literal["partitions_assigned", "partitions_revoked", "partitions_lost"]
+
+
+class PollStarted(Event, frozen=True, tag="poll_started"):
+    """The application calls poll()."""
+
+    poll_ms: Milliseconds
+
+
+class PollReturned(Event, frozen=True, tag="poll_returned"):
+    """poll() has returned, after this long."""
+
+    elapsed_ms: Milliseconds
+    count: Milliseconds = 0
+
+
+class ConsumedRange(msgspec.Struct, frozen=True, rename="camel"):
+    """The records of one partition in one poll's result."""
+
+    topic: str
+    partition: Annotated[int, Meta(ge=0)]
+    count: Milliseconds
+    min_offset: Offset
+    max_offset: Offset
+
+
+class RecordsConsumed(Event, frozen=True, tag="records_consumed"):
+    """What a poll returned, if it returned records."""
+
+    count: Milliseconds
+    partitions: list[ConsumedRange]
+
+
+class CommittedOffset(msgspec.Struct, frozen=True):
+    """The offset committed for one partition."""
+
+    topic: str
+    partition: Annotated[int, Meta(ge=0)]
+    offset: Offset
+
+
+class OffsetsCommitted(Event, frozen=True, tag="offsets_committed"):
+    """The outcome of a commit that the application asked for."""
+
+    success: bool
+    offsets: list[CommittedOffset] = msgspec.field(default_factory=list)
+    error: str = ""
+
+
+class ErrorRaised(Event, frozen=True, tag="error"):
+    """A call raised, or the client reported an error. `call`: poll, commit, close, ...; "" when none was under way."""
+
+    error: str
+    message: str = ""
+    call: str = ""
+
+
+class ShutdownRequested(Event, frozen=True, tag="shutdown_requested"):
+    """close() is being called."""
+
+
+class ShutdownComplete(Event, frozen=True, tag="shutdown_complete"):
+    """close() has returned; the process ends now."""
+
+    elapsed_ms: Milliseconds = 0
+
+
+AnyEvent = (
+    StartupComplete
+    | CommandDone
+    | PartitionsAssigned
+    | PartitionsRevoked
+    | PartitionsLost
+    | CallbackReturned
+    | PollStarted
+    | PollReturned
+    | RecordsConsumed
+    | OffsetsCommitted
+    | ErrorRaised
+    | ShutdownRequested
+    | ShutdownComplete
+)
+EVENTS: Final[tuple[type[Event], ...]] = (
+    StartupComplete,
+    CommandDone,
+    PartitionsAssigned,
+    PartitionsRevoked,
+    PartitionsLost,
+    CallbackReturned,
+    PollStarted,
+    PollReturned,
+    RecordsConsumed,
+    OffsetsCommitted,
+    ErrorRaised,
+    ShutdownRequested,
+    ShutdownComplete,
+)
+
+encode = msgspec.json.Encoder().encode
+"""A message as bytes, without the line's end."""
+_EVENT: Final[msgspec.json.Decoder[AnyEvent]] = msgspec.json.Decoder(AnyEvent)
+_COMMAND: Final[msgspec.json.Decoder[AnyCommand]] = msgspec.json.Decoder(AnyCommand)
+
+
+class BrokenLine(ValueError):
+    """A line that is not a message of this protocol."""
+
+
+def decode_event(line: bytes) -> AnyEvent:
+    """The event in a line of a harness. Raises BrokenLine."""
+    try:
+        return _EVENT.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
+        raise BrokenLine(f"{problem} in {line[:200]!r}") from problem
+
+
+def decode_command(line: bytes) -> AnyCommand:
+    """The command in a line of the kit. Raises BrokenLine."""
+    try:
+        return _COMMAND.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
+        raise BrokenLine(f"{problem} in {line[:200]!r}") from problem
+
+
+def name_of(message: type[Command] | type[Event]) -> str:
+    """What the message is called on the wire."""
+    tag = message.__struct_config__.tag
+    assert isinstance(tag, str)
+    return tag
+
+
+def schema_files() -> dict[Path, str]:
+    """The JSON Schema of each message: where it lies, and its text."""
+    files = {}
+    for kind, messages in (("command", COMMANDS), ("event", EVENTS)):
+        for message in messages:
+            schema = msgspec.json.schema(message)
+            text = json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}, indent=2)
+            files[SCHEMAS / f"{kind}.{name_of(message)}.json"] = text + "\n"
+    return files

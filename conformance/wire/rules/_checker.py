@@ -1,0 +1,83 @@
+"""How a rule is judged: small functions that read a run's history and yield what they found.
+
+A function yields one `Finding` for each occasion on which its rule was at stake: held, or broken, and why. No finding at all
+means that the run gave no occasion. A rule may have several functions; one broken occasion breaks the rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from groupspec.conformance.wire.history import History
+from groupspec.conformance.wire.verdicts import Judgement, Verdict
+from groupspec.spec.rules import RULES
+
+IN_FLIGHT_US: Final = 50_000
+"""What may still be under way when an answer is written: requests that arrive so soon after it were sent before it."""
+SAME_TIME_US: Final = 5_000
+"""Two stamps made by two processes for one thing that travels between them."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The rule was at stake here."""
+
+    held: bool
+    reason: str
+    at_us: int
+
+
+def held(reason: str, at_us: int) -> Finding:
+    """The rule was kept."""
+    return Finding(True, reason, at_us)
+
+
+def broken(reason: str, at_us: int) -> Finding:
+    """The rule was broken."""
+    return Finding(False, reason, at_us)
+
+
+Check = Callable[[History], Iterator[Finding]]
+
+
+@dataclass(frozen=True)
+class Checker:
+    """One function that judges one rule, and what a client must offer to be judged by it."""
+
+    rule: str
+    needs: frozenset[str]
+    check: Check
+
+
+CHECKERS: Final[dict[str, list[Checker]]] = {}
+
+
+def checks(rule: str, needs: str = "") -> Callable[[Check], Check]:
+    """Registers a function for a rule; `needs`: features (see protocol.FEATURES) without which it does not apply."""
+    assert rule in RULES, rule
+
+    def register(function: Check) -> Check:
+        CHECKERS.setdefault(rule, []).append(Checker(rule, frozenset(needs.split()), function))
+        return function
+
+    return register
+
+
+def judge(rule: str, history: History) -> Judgement:
+    """The verdict on one rule in one run."""
+    offered = history.settings.features
+    applicable = [checker for checker in CHECKERS[rule] if checker.needs <= offered]
+    if not applicable:
+        missing = sorted(set().union(*(checker.needs for checker in CHECKERS[rule])) - offered)
+        return Judgement(Verdict.UNSUPPORTED, f"the client does not offer: {', '.join(missing)}")
+    findings = [finding for checker in applicable for finding in checker.check(history)]
+    broken_ones = sorted((f for f in findings if not f.held), key=lambda finding: finding.at_us)
+    if broken_ones:
+        verdict = Verdict.FAIL if RULES[rule].level == "must" else Verdict.DEVIATION
+        more = f" (and {len(broken_ones) - 1} more)" if len(broken_ones) > 1 else ""
+        return Judgement(verdict, broken_ones[0].reason + more, broken_ones[0].at_us)
+    if not findings:
+        return Judgement(Verdict.UNTESTABLE, "the run gave no occasion to judge it")
+    return Judgement(Verdict.PASS, findings[-1].reason, findings[-1].at_us)

@@ -1,0 +1,142 @@
+"""Chapter M: commits, of what, by whom, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final
+
+from groupspec.conformance.wire.history import Exchange, History, assigned_by, identities, names
+from groupspec.conformance.wire.rules._checker import SAME_TIME_US, Finding, broken, checks, held
+from groupspec.impl.core.messages import OffsetCommitRequest, TopicPartition
+
+MOST_TRIES: Final = 3
+
+
+def commits(history: History) -> Iterator[tuple[Exchange, OffsetCommitRequest]]:
+    """Every OffsetCommit."""
+    for exchange in history.of("OffsetCommit"):
+        yield exchange, exchange.asked(OffsetCommitRequest)
+
+
+def granted_at(history: History, at_us: int) -> frozenset[str]:
+    """What the coordinator lets the member hold: its assignments, until the next JoinGroup, LeaveGroup or loss ends them.
+
+    A cooperative member still holds what is taken from it until it joins again: nobody else has it yet.
+    """
+    granted: frozenset[str] = frozenset()
+    for exchange in history.exchanges:
+        if exchange.sent_us > at_us:
+            break
+        if (
+            exchange.api == "SyncGroup"
+            and exchange.error == "NONE"
+            and (exchange.answered_us or 0) <= at_us + SAME_TIME_US
+        ):
+            granted |= assigned_by(exchange)
+        elif exchange.api == "JoinGroup":
+            granted = (
+                granted & kept_over_join(history, exchange) if history.settings.rebalance != "eager" else frozenset()
+            )
+        elif exchange.api == "LeaveGroup" or exchange.error == "UNKNOWN_MEMBER_ID":
+            granted = frozenset()
+    return granted
+
+
+def kept_over_join(history: History, join: Exchange) -> frozenset[str]:
+    """What the round before this JoinGroup left to a cooperative member."""
+    done = [sync for sync in history.syncs if (sync.answered_us or 0) <= join.sent_us]
+    return assigned_by(done[-1]) if done else frozenset()
+
+
+@checks("M1")
+def commits_carry_the_identity(history: History) -> Iterator[Finding]:
+    """Member id and generation of one and the same round, the latest one."""
+    for exchange, commit in commits(history):
+        known = [identity for identity in identities(history) if identity.from_us <= exchange.sent_us]
+        if not known:
+            yield broken("OffsetCommit before the member had joined", exchange.sent_us)
+        elif (commit.member_id, commit.generation) == (known[-1].member_id, known[-1].generation):
+            yield held(f"OffsetCommit with the member's id and generation {commit.generation}", exchange.sent_us)
+        else:
+            said = f"generation {commit.generation}, member id {commit.member_id!r}"
+            yield broken(
+                f"OffsetCommit with {said}; the member is in generation {known[-1].generation}", exchange.sent_us
+            )
+
+
+@checks("M3", needs="auto_commit")
+def the_commit_does_not_hold_the_rebalance(history: History) -> Iterator[Finding]:
+    """Before giving up partitions: one commit, not one a poll, and then the JoinGroup."""
+    for beat in history.answers("Heartbeat", "REBALANCE_IN_PROGRESS"):
+        answered = beat.answered_us or 0
+        join = history.first("JoinGroup", answered)
+        before = [
+            e for e in history.of("OffsetCommit") if answered < e.sent_us and (join is None or e.sent_us < join.sent_us)
+        ]
+        if not before:
+            continue
+        if join is None:
+            yield broken("no JoinGroup after the commit that precedes it", before[-1].sent_us)
+        elif len(before) > MOST_TRIES:
+            yield broken(f"{len(before)} OffsetCommits before one JoinGroup", before[-1].sent_us)
+        else:
+            yield held("the commit before the rebalance was made, and the rebalance went on", join.sent_us)
+
+
+@checks("M4", needs="auto_commit pull")
+def only_returned_records_are_committed(history: History) -> Iterator[Finding]:
+    """No offset beyond the records that earlier polls returned."""
+    for exchange, commit in commits(history):
+        for partition, committed in commit.offsets.items():
+            returned = [
+                r.last for r in history.returned if r.partition == str(partition) and r.at_us <= exchange.sent_us
+            ]
+            start = start_of(history, partition, exchange.sent_us)
+            most = max([last + 1 for last in returned], default=start)
+            if most is not None and committed.offset > most:
+                what = f"{partition}: offset {committed.offset} was committed, polls had returned up to {most}"
+                yield broken(what, exchange.sent_us)
+            else:
+                yield held(
+                    f"{partition}: offset {committed.offset}, not beyond what polls had returned", exchange.sent_us
+                )
+
+
+def start_of(history: History, partition: TopicPartition, before_us: int) -> int | None:
+    """Where the first Fetch of a partition began; None if there was none."""
+    for fetch in history.of("Fetch"):
+        offsets = getattr(fetch.request.message, "offsets", {})
+        if fetch.sent_us <= before_us and partition in offsets:
+            return int(offsets[partition])
+    return None
+
+
+@checks("M5")
+def one_commit_in_flight(history: History) -> Iterator[Finding]:
+    """The client's own commits do not overlap."""
+    sent = history.of("OffsetCommit")
+    for earlier, later in pairwise(sent):
+        if not earlier.ended_before(later.sent_us) and not history.connections_closed(earlier.sent_us, later.sent_us):
+            yield broken("an OffsetCommit was sent while another was unanswered", later.sent_us)
+    if sent:
+        yield held(f"{len(sent)} OffsetCommits, one at a time", sent[-1].sent_us)
+
+
+@checks("M7")
+def only_owned_partitions_are_committed(history: History) -> Iterator[Finding]:
+    """Nothing is committed for what the member does not hold, nor between JoinGroup and SyncGroup."""
+    for exchange, commit in commits(history):
+        foreign = names(commit.offsets) - granted_at(history, exchange.sent_us)
+        if foreign:
+            yield broken(
+                f"OffsetCommit of {', '.join(sorted(foreign))}, which the member does not hold", exchange.sent_us
+            )
+        else:
+            yield held("OffsetCommit of partitions that the member holds", exchange.sent_us)
+    for join in history.answers("JoinGroup", "NONE"):
+        sync = history.first("SyncGroup", join.answered_us or 0)
+        end = sync.answered_us if sync is not None and sync.answered_us is not None else history.ends_us
+        during = [e for e in history.of("OffsetCommit") if join.sent_us < e.sent_us < end - SAME_TIME_US]
+        if during:
+            yield broken("OffsetCommit between JoinGroup and the answer to SyncGroup", during[0].sent_us)

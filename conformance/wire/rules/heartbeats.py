@@ -1,0 +1,215 @@
+"""Chapter H: heartbeats, when they run, when they don't, and that each answer has an effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.history import Exchange, History
+from groupspec.conformance.wire.rules._checker import IN_FLIGHT_US, Finding, broken, checks, held
+from groupspec.conformance.wire.rules.discovery import COORDINATOR_GONE
+from groupspec.conformance.wire.rules.joining import REBALANCE
+
+Stretch = tuple[int, int]
+HELD_BACK_MS = 50  # an answer that took longer was held back by the scenario
+
+
+def bound_ms(history: History) -> float:
+    """How late "about every heartbeat.interval" may be."""
+    interval = history.settings.heartbeat_interval_ms
+    return max(3 * interval, interval + 200)
+
+
+def silences(history: History, stretch: Stretch) -> Iterator[tuple[float, int]]:
+    """Each time without a heartbeat within a stretch: how long (ms), and where it ends."""
+    start, end = stretch
+    beats = [e.sent_us for e in history.of("Heartbeat") if start <= e.sent_us <= end]
+    for earlier, later in pairwise([start, *beats, end]):
+        yield history.took_ms(earlier, later), later
+
+
+@checks("H1")
+def heartbeats_while_waiting_for_sync(history: History) -> Iterator[Finding]:
+    """A late SyncGroup does not silence the member."""
+    for join in history.answers("JoinGroup", "NONE"):
+        sync = history.first("SyncGroup", join.answered_us or 0)
+        if sync is None or sync.answered_us is None:
+            continue
+        yield from judge_silence(history, (join.answered_us or 0, sync.answered_us), "while SyncGroup was unanswered")
+
+
+@checks("H1")
+def heartbeats_during_callbacks(history: History) -> Iterator[Finding]:
+    """A callback, however long, does not silence the member; the one for lost partitions has no member to speak for."""
+    for callback in history.callbacks:
+        if (
+            callback.name != "partitions_lost"
+            and callback.ended_us is not None
+            and still_member(history, callback.ended_us)
+        ):
+            yield from judge_silence(history, (callback.started_us, callback.ended_us), f"during {callback.name}")
+
+
+@checks("H1")
+def heartbeats_after_an_announcement(history: History) -> Iterator[Finding]:
+    """REBALANCE_IN_PROGRESS does not stop them: they go on until the JoinGroup."""
+    for beat in history.answers("Heartbeat", "REBALANCE_IN_PROGRESS"):
+        join = history.first("JoinGroup", beat.answered_us or 0)
+        if join is not None:
+            stretch = (beat.answered_us or 0, join.sent_us)
+            yield from judge_silence(history, stretch, "between REBALANCE_IN_PROGRESS and JoinGroup")
+
+
+def still_member(history: History, at_us: int) -> bool:
+    """Whether the last word of the round before that time was success, and the member has not left."""
+    gone = [e.answered_us or e.sent_us for e in history.of("LeaveGroup")]
+    gone += [e.answered_us or 0 for e in history.answers("Heartbeat", "UNKNOWN_MEMBER_ID")]
+    joined = [e.answered_us or 0 for e in history.answers("JoinGroup", "NONE") if (e.answered_us or 0) <= at_us]
+    return bool(joined) and not any(joined[-1] <= left <= at_us for left in gone)
+
+
+def judge_silence(history: History, stretch: Stretch, when: str) -> Iterator[Finding]:
+    """No finding for a stretch too short to tell."""
+    if history.took_ms(*stretch) < bound_ms(history):
+        return
+    worst, at_us = max(silences(history, stretch))
+    if worst > bound_ms(history):
+        yield broken(f"no heartbeat for {worst:.0f} ms {when}", at_us)
+    else:
+        yield held(f"heartbeats went on {when}", at_us)
+
+
+def stable_stretches(history: History) -> Iterator[Stretch]:
+    """From SyncGroup's success until something changes, without the callbacks: the member has nothing to do but live."""
+    for sync in history.syncs:
+        start = sync.answered_us or 0
+        end = min((at_us for at_us in disturbances(history) if at_us > start), default=history.ends_us)
+        for callback in history.callbacks:
+            if start <= callback.started_us < end:
+                if callback.started_us > start:
+                    yield start, callback.started_us
+                start = callback.ended_us or end
+        if start < end:
+            yield start, end
+
+
+def disturbances(history: History) -> Iterator[int]:
+    """Whatever ends a stable time."""
+    yield from (exchange.sent_us for exchange in history.of("JoinGroup", "LeaveGroup"))
+    for beat in history.of("Heartbeat"):
+        held_back = history.took_ms(beat.sent_us, beat.answered_us or 0) > HELD_BACK_MS
+        if beat.error != "NONE" or held_back:
+            yield beat.sent_us
+    for at_us, _ in history.events(protocol.ShutdownRequested):
+        yield at_us
+    for entry in history.entries:
+        if entry.kind == "disconnect" or entry.kind == "client_ended":
+            yield entry.at_us
+
+
+@checks("H2")
+def heartbeats_are_regular(history: History) -> Iterator[Finding]:
+    """About every interval while the member is stable."""
+    interval = history.settings.heartbeat_interval_ms
+    for stretch in stable_stretches(history):
+        if history.took_ms(*stretch) < 2 * bound_ms(history):
+            continue
+        worst, at_us = max(silences(history, stretch))
+        if worst > bound_ms(history):
+            yield broken(f"no heartbeat for {worst:.0f} ms in a stable member (interval {interval} ms)", at_us)
+        else:
+            yield held(f"never more than {worst:.0f} ms without a heartbeat (interval {interval} ms)", at_us)
+
+
+@checks("H2")
+def heartbeats_do_not_spin(history: History) -> Iterator[Finding]:
+    """No more than the interval asks for; twice as many is the line."""
+    interval = history.settings.heartbeat_interval_ms
+    for start, end in stable_stretches(history):
+        beats = [e for e in history.of("Heartbeat") if start <= e.sent_us <= end]
+        most = 2 * ((end - start) / 1000 / interval) + 3
+        if len(beats) > most:
+            yield broken(f"{len(beats)} heartbeats in {(end - start) / 1000:.0f} ms (interval {interval} ms)", end)
+
+
+@checks("H3")
+def no_heartbeat_while_joining(history: History) -> Iterator[Finding]:
+    """Heartbeats are fenced off before JoinGroup is sent: the coordinator counts a waiting JoinGroup as life."""
+    for join in history.of("JoinGroup"):
+        if join.answered_us is None:
+            continue
+        during = [e for e in history.of("Heartbeat") if join.sent_us < e.sent_us < join.answered_us]
+        if during:
+            yield broken("Heartbeat was sent while a JoinGroup was unanswered", during[0].sent_us)
+        else:
+            yield held("no Heartbeat while JoinGroup was unanswered", join.answered_us)
+
+
+@checks("H3")
+def heartbeats_run_after_the_round(history: History) -> Iterator[Finding]:
+    """Whatever way the round took, heartbeats run at its end."""
+    for sync in history.syncs:
+        start = sync.answered_us or 0
+        end = min((at_us for at_us in disturbances(history) if at_us > start), default=history.ends_us)
+        beat = history.first("Heartbeat", start)
+        if history.took_ms(start, end) < 2 * bound_ms(history):
+            continue
+        if beat is None or beat.sent_us > end:
+            yield broken(f"no heartbeat in {history.took_ms(start, end):.0f} ms after the round had ended", end)
+        else:
+            yield held("heartbeats ran after the round", beat.sent_us)
+
+
+@checks("H3")
+def no_heartbeat_without_membership(history: History) -> Iterator[Finding]:
+    """Who has left, or is told that it is unknown, sends no heartbeat until it has joined again."""
+    for lost_us, how in memberships_lost(history):
+        joined = (e.answered_us or 0 for e in history.answers("JoinGroup", "NONE"))
+        back = next((at_us for at_us in joined if at_us > lost_us), history.ends_us)
+        beats = [e for e in history.of("Heartbeat") if lost_us + IN_FLIGHT_US < e.sent_us < back]
+        if beats:
+            yield broken(f"Heartbeat after {how}, before joining again", beats[0].sent_us)
+        else:
+            yield held(f"no heartbeat after {how}", back)
+
+
+def memberships_lost(history: History) -> Iterator[tuple[int, str]]:
+    """When the membership ended, and how."""
+    for exchange in history.of("LeaveGroup"):
+        yield exchange.sent_us, "LeaveGroup"
+    for exchange in history.answers("Heartbeat", "UNKNOWN_MEMBER_ID"):
+        yield exchange.answered_us or 0, "UNKNOWN_MEMBER_ID"
+
+
+@checks("H4")
+def every_error_has_an_effect(history: History) -> Iterator[Finding]:
+    """A heartbeat's error is acted on: JoinGroup for the member's sake, a lookup for the coordinator's."""
+    asked = history.events(protocol.ShutdownRequested)
+    end = asked[0][0] if asked else history.ends_us
+    beats: Sequence[Exchange] = history.of("Heartbeat")
+    for beat in beats:
+        if beat.answered_us is None or beat.answered_us >= end:
+            continue
+        effect = "JoinGroup" if beat.error in REBALANCE else "FindCoordinator" if beat.error in COORDINATOR_GONE else ""
+        if not effect:
+            continue
+        seen = history.first(effect, beat.answered_us)
+        if seen is None:
+            yield broken(f"no {effect} after Heartbeat was answered {beat.error}", beat.answered_us)
+        else:
+            took = history.took_ms(beat.answered_us, seen.sent_us)
+            yield held(f"{effect} {took:.0f} ms after Heartbeat was answered {beat.error}", seen.sent_us)
+
+
+@checks("H7")
+def one_heartbeat_in_flight(history: History) -> Iterator[Finding]:
+    """While one is unanswered, no second one is sent."""
+    beats = history.of("Heartbeat")
+    slow_us = 1500 * history.settings.heartbeat_interval_ms
+    for earlier, later in pairwise(beats):
+        if earlier.answer is not None and not earlier.ended_before(later.sent_us):
+            yield broken("a second Heartbeat was sent while one was unanswered", later.sent_us)
+    for beat in beats:
+        if beat.answered_us is not None and beat.answered_us - beat.sent_us > slow_us:
+            yield held("only one Heartbeat was out while its answer was late", beat.answered_us)

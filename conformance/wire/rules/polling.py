@@ -1,0 +1,149 @@
+"""Chapter P: the poll interval (KIP-62), and how long a poll may take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.history import Exchange, History, PollCall
+from groupspec.conformance.wire.rules._checker import SAME_TIME_US, Finding, broken, checks, held
+from groupspec.impl.core.messages import JoinGroupRequest
+
+LATE_POLL_MS: Final = 300
+NOTICED_WITHIN_MS: Final = 300
+
+
+def leaves_for_not_polling(history: History) -> list[Exchange]:
+    """LeaveGroups that the application did not ask for."""
+    asked = history.events(protocol.ShutdownRequested)
+    end = asked[0][0] if asked else history.ends_us + 1
+    return [leave for leave in history.of("LeaveGroup") if leave.sent_us < end]
+
+
+@checks("P1", needs="poll_interval")
+def one_leave_and_silence(history: History) -> Iterator[Finding]:
+    """After expiry: one LeaveGroup, and no heartbeat."""
+    leaves = leaves_for_not_polling(history)
+    if not leaves:
+        return
+    back = history.first("JoinGroup", leaves[0].sent_us)
+    end = back.sent_us if back is not None else history.ends_us
+    again = [leave for leave in leaves[1:] if leave.sent_us < end]
+    beats = [e for e in history.of("Heartbeat") if leaves[0].sent_us < e.sent_us < end]
+    if again:
+        yield broken("a second LeaveGroup for the same expiry", again[0].sent_us)
+    elif beats:
+        yield broken("Heartbeat after the LeaveGroup that says that the application no longer polls", beats[0].sent_us)
+    else:
+        yield held("one LeaveGroup, then silence until the next JoinGroup", end)
+
+
+@checks("P1", needs="poll_interval")
+def not_polling_is_noticed(history: History) -> Iterator[Finding]:
+    """An application that has stopped polling for longer than the interval is taken out of the group."""
+    stopped, seen_us = history.milestone("stopped polling"), history.milestone("waited for expiry")
+    if stopped is None or seen_us is None:
+        return
+    leaves = [leave for leave in leaves_for_not_polling(history) if stopped <= leave.sent_us <= seen_us + SAME_TIME_US]
+    waited = (seen_us - stopped) / 1000
+    limit = history.settings.max_poll_interval_ms
+    if leaves:
+        yield held(f"LeaveGroup {(leaves[0].sent_us - stopped) / 1000:.0f} ms after the last poll", leaves[0].sent_us)
+    else:
+        yield broken(f"no LeaveGroup {waited:.0f} ms after the last poll (max.poll.interval.ms={limit})", seen_us)
+
+
+@checks("P2", needs="poll_interval pull")
+def polling_keeps_the_membership(history: History) -> Iterator[Finding]:
+    """Who polls, or is blocked in poll, is not taken out of the group."""
+    limit = history.settings.max_poll_interval_ms
+    slack = 2 * history.settings.heartbeat_interval_ms
+    for leave in leaves_for_not_polling(history):
+        inside = [
+            poll for poll in history.polls if poll.started_us <= leave.sent_us <= (poll.ended_us or history.ends_us)
+        ]
+        ended = [
+            poll.ended_us for poll in history.polls if poll.ended_us is not None and poll.ended_us <= leave.sent_us
+        ]
+        if inside and (leave.sent_us - inside[0].started_us) / 1000 >= slack:
+            yield broken("LeaveGroup although the application is blocked in poll()", leave.sent_us)
+        elif ended and (leave.sent_us - ended[-1]) / 1000 < limit - slack:
+            since = (leave.sent_us - ended[-1]) / 1000
+            yield broken(f"LeaveGroup {since:.0f} ms after a poll (max.poll.interval.ms={limit})", leave.sent_us)
+    yield from polled_for_longer(history)
+
+
+def polled_for_longer(history: History) -> Iterator[Finding]:
+    """The occasion to keep it: a time of polling longer than the interval."""
+    limit_us = 1200 * history.settings.max_poll_interval_ms
+    if history.polls and history.syncs:
+        start = max(history.polls[0].started_us, history.syncs[0].answered_us or 0)
+        end = next((e.sent_us for e in history.of("LeaveGroup")), history.polls[-1].ended_us or history.ends_us)
+        if end - start > limit_us:
+            yield held(f"the member stayed in the group over {(end - start) / 1e6:.1f} s of polling", end)
+
+
+@checks("P3", needs="poll_interval lost_callback")
+def expiry_is_a_loss(history: History) -> Iterator[Finding]:
+    """The next poll says lost for everything, and the member joins as a new one."""
+    for leave in leaves_for_not_polling(history):
+        owned = history.owned_at(leave.sent_us)
+        poll = next((p for p in history.polls if p.started_us > leave.sent_us), None)
+        if poll is None or not owned:
+            continue
+        after = [
+            callback for callback in history.callbacks if callback.started_us >= leave.sent_us and callback.partitions
+        ]
+        rejoin = history.first("JoinGroup", leave.sent_us)
+        if not after or after[0].name != "partitions_lost":
+            what = after[0].name if after else "no callback"
+            yield broken(f"after the poll interval had passed: {what}, instead of partitions_lost", poll.started_us)
+        elif after[0].partitions != owned:
+            yield broken(
+                f"partitions_lost names {sorted(after[0].partitions)}, owned were {sorted(owned)}", after[0].started_us
+            )
+        elif rejoin is None:
+            yield broken("the member did not join again after the next poll", poll.started_us)
+        elif rejoin.asked(JoinGroupRequest).member_id:
+            yield broken("the member joined again with the id that it had given up", rejoin.sent_us)
+        else:
+            yield held("lost for everything that was owned, then a JoinGroup as a new member", rejoin.sent_us)
+
+
+def callbacks_within(history: History, poll: PollCall) -> float:
+    """How much of a poll was the listener's time, in ms."""
+    end = poll.ended_us or history.ends_us
+    spans = [(callback.started_us, callback.ended_us or end) for callback in history.callbacks]
+    return sum(max(0, min(stop, end) - max(start, poll.started_us)) for start, stop in spans) / 1000
+
+
+@checks("P4", needs="pull")
+def polls_return_in_time(history: History) -> Iterator[Finding]:
+    """A poll takes about its timeout, whatever rebalance is pending; the listener's own time is not the client's."""
+    rounds = [(e.sent_us, e.answered_us or history.ends_us) for e in history.of("JoinGroup", "SyncGroup")]
+    for poll in history.polls:
+        if poll.ended_us is None:
+            continue
+        pending = any(start < poll.ended_us and poll.started_us < end for start, end in rounds)
+        took = history.took_ms(poll.started_us, poll.ended_us) - callbacks_within(history, poll)
+        if took > poll.timeout_ms + LATE_POLL_MS:
+            why = " while a rebalance was pending" if pending else ""
+            yield broken(f"poll({poll.timeout_ms} ms) returned after {took:.0f} ms{why}", poll.ended_us)
+        elif pending:
+            yield held(f"poll({poll.timeout_ms} ms) returned in time while a rebalance was pending", poll.ended_us)
+
+
+@checks("P4", needs="pull listener_in_poll")
+def a_long_poll_notices_an_assignment(history: History) -> Iterator[Finding]:
+    """An assignment that arrives while a long poll waits is handed to the listener by that poll."""
+    for sync in history.syncs:
+        arrived = sync.answered_us or 0
+        poll = next((p for p in history.polls if p.started_us < arrived < (p.ended_us or 0)), None)
+        if poll is None or (poll.ended_us or 0) - arrived < 1000 * NOTICED_WITHIN_MS:
+            continue
+        callback = next((c for c in history.callbacks if c.started_us >= arrived - SAME_TIME_US), None)
+        if callback is None or history.took_ms(arrived, callback.started_us) > NOTICED_WITHIN_MS:
+            yield broken("a poll that was waiting did not notice the assignment that arrived", arrived)
+        else:
+            yield held("a poll that was waiting noticed the assignment that arrived", callback.started_us)

@@ -1,0 +1,114 @@
+"""What a scenario is: a function that reads like a story, its rules, and the ways in which it is run.
+
+Scenarios lie in `scenarios/`, one file each. The function says what the broker does and what must follow; it waits for named
+events and never sleeps. Which rules its log is judged by stands in the decorator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+from groupspec.conformance.wire.protocol import FEATURES
+from groupspec.spec.rules import RULES
+
+if TYPE_CHECKING:
+    from groupspec.conformance.wire.kit import Kit
+
+SMALL_TIMEOUTS: Final = {"session_timeout_ms": 1_000, "heartbeat_interval_ms": 100, "max_poll_interval_ms": 1_000}
+"""The smallest that every known client accepts."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way of running a scenario; `name` "" is the plain one."""
+
+    name: str = ""
+    poll_ms: int = 50
+    sync_late: bool = False
+    callback_ms: int = 20
+    auto_commit: bool = True
+    held_heartbeat: bool = False
+
+
+PLAIN: Final = Variant()
+POLLS_AND_LATE_SYNC: Final = (
+    PLAIN,
+    Variant("poll-5", poll_ms=5),
+    Variant("poll-500", poll_ms=500),
+    Variant("sync-late", sync_late=True),
+)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A story, and what is judged by it."""
+
+    id: str
+    story: Callable[[Kit], None]
+    rules: tuple[str, ...]
+    source: str
+    rebalance: Literal["eager", "cooperative"]
+    needs: frozenset[str]
+    variants: Sequence[Variant] = (PLAIN,)
+    retry_backoff_ms: int = 100
+    doc: str = field(default="")
+
+    @property
+    def title(self) -> str:
+        """The first line of its prose."""
+        return self.doc.strip().partition("\n")[0]
+
+
+SCENARIOS: Final[dict[str, Scenario]] = {}
+
+
+def scenario(
+    *,
+    rules: str,
+    source: str,
+    rebalance: Literal["eager", "cooperative"] = "eager",
+    needs: str = "",
+    variants: Sequence[Variant] = (PLAIN,),
+    retry_backoff_ms: int = 100,
+) -> Callable[[Callable[[Kit], None]], Callable[[Kit], None]]:
+    """Registers a scenario; its id is the function's name with dashes."""
+
+    def register(story: Callable[[Kit], None]) -> Callable[[Kit], None]:
+        identifier = story.__name__.replace("_", "-")
+        judged = tuple(rules.split())
+        unknown = set(judged) - set(RULES) | set(needs.split()) - set(FEATURES)
+        assert not unknown, f"{identifier}: unknown rules or features {sorted(unknown)}"
+        SCENARIOS[identifier] = Scenario(
+            id=identifier,
+            story=story,
+            rules=judged,
+            source=source,
+            rebalance=rebalance,
+            needs=frozenset([rebalance, *needs.split()]),
+            variants=variants,
+            retry_backoff_ms=retry_backoff_ms,
+            doc=story.__doc__ or "",
+        )
+        return story
+
+    return register
+
+
+@dataclass(frozen=True)
+class Case:
+    """One scenario, run in one way."""
+
+    scenario: Scenario
+    variant: Variant
+
+    @property
+    def id(self) -> str:
+        """What `--scenario` takes: the scenario's id, and the variant's name after a slash."""
+        return f"{self.scenario.id}/{self.variant.name}" if self.variant.name else self.scenario.id
+
+
+def all_cases() -> list[Case]:
+    """Every scenario in every way."""
+    return [Case(each, variant) for each in SCENARIOS.values() for variant in each.variants]

@@ -1,0 +1,31 @@
+"""(g) close() of a member that has nothing else to do, and of one with a heartbeat under way."""
+
+from groupspec.conformance.wire.kit import Kit
+from groupspec.conformance.wire.scenario import PLAIN, Variant, scenario
+
+
+@scenario(
+    rules="D4 H2 H7 C1 C5 C7 M1 M4 M5 M7 L1 L2 L3 L5",
+    source="KafkaConsumer.close; KAFKA-16639; AbstractCoordinator.maybeLeaveGroup",
+    variants=(PLAIN, Variant("heartbeat-in-flight", auto_commit=False, held_heartbeat=True)),
+)
+def close_while_stable(kit: Kit) -> None:
+    """close(): the positions are committed, everything is revoked, then one LeaveGroup, and an end in time.
+
+    In the second run a heartbeat is unanswered when close() is called. No second one is sent meanwhile, LeaveGroup does not
+    wait for it, and when its answer comes at last, saying that the group rebalances, it revives nothing.
+    """
+    kit.stable_member()
+    if kit.variant.held_heartbeat:
+        release = kit.hold("Heartbeat", "REBALANCE_IN_PROGRESS")
+        waiting = kit.expect_request("Heartbeat", rule="H2", since=kit.now())
+        kit.watch_for_request("Heartbeat", ms=350, since=waiting)
+        asked = kit.ask_to_close()
+        left = kit.wait_for_request("LeaveGroup", within_ms=3_000, since=asked)
+        release()
+        if left is None:
+            kit.miss("L1", "no LeaveGroup within 3000 ms after close(), while a heartbeat was unanswered")
+    else:
+        asked = kit.ask_to_close()
+        kit.expect_request("LeaveGroup", rule="L1", since=asked)
+    kit.expect_event("shutdown_complete", rule="L2", since=asked)

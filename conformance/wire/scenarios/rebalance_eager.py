@@ -1,0 +1,30 @@
+"""(b) The coordinator announces a rebalance, and the member gives up everything first."""
+
+from groupspec.conformance.wire.kit import Kit
+from groupspec.conformance.wire.scenario import POLLS_AND_LATE_SYNC, Variant, scenario
+
+
+@scenario(
+    rules="D1 D4 J1 J2 J4 S1 S2 H1 H2 H3 H4 P4 C1 C3 C5 M1 M3 M4 M5 M7 O3 K4",
+    source="KIP-62; AbstractCoordinator.HeartbeatResponseHandler; ConsumerCoordinator.onJoinPrepare",
+    variants=(*POLLS_AND_LATE_SYNC, Variant("slow-callback", callback_ms=400)),
+)
+def rebalance_eager(kit: Kit) -> None:
+    """A heartbeat is answered REBALANCE_IN_PROGRESS: the member revokes, then joins again with its id.
+
+    Order: the automatic commit (its answer takes a while here), the revoked callback for everything, JoinGroup (answered late,
+    as if another member took its time: no heartbeats meanwhile), SyncGroup, the assigned callback, heartbeats. From JoinGroup
+    to the end of SyncGroup nothing is fetched, committed or returned, and every poll still returns in time.
+    """
+    kit.stable_member()
+    kit.answer_late("OffsetCommit", ms=150)
+    kit.answer_late("JoinGroup", ms=300)
+    if kit.variant.sync_late:
+        kit.answer_late("SyncGroup", ms=700)
+    kit.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")
+    announced = kit.expect_answer("Heartbeat", "REBALANCE_IN_PROGRESS", rule="H2")
+    joined = kit.expect_request("JoinGroup", rule="H4", since=announced)
+    synced = kit.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
+    kit.expect_event("partitions_assigned", rule="C1", since=joined)
+    kit.expect_heartbeats(8, rule="H3", since=synced)
+    kit.close()

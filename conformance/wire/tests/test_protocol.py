@@ -1,0 +1,64 @@
+"""The harness protocol: its messages, their schemas, and the page that tells people about it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import msgspec
+import pytest
+
+from groupspec.conformance.wire import protocol
+
+PAGE = Path(protocol.__file__).with_name("PROTOCOL.md")
+EXAMPLES = (
+    protocol.StartupComplete(client="c", version="1", features=["eager"]),
+    protocol.PartitionsAssigned(partitions=[protocol.Partition("orders", 0)]),
+    protocol.RecordsConsumed(count=1, partitions=[protocol.ConsumedRange("orders", 0, 1, 3, 3)]),
+    protocol.OffsetsCommitted(success=True, offsets=[protocol.CommittedOffset("orders", 0, 4)]),
+    protocol.ErrorRaised(error="KafkaError", message="no", call="poll"),
+)
+
+
+def test_the_committed_schemas_are_those_of_the_messages() -> None:
+    expected = protocol.schema_files()
+    assert {path: path.read_text(encoding="utf-8") for path in protocol.SCHEMAS.glob("*.json")} == expected
+
+
+@pytest.mark.parametrize("event", EXAMPLES, ids=lambda event: type(event).__name__)
+def test_an_event_is_read_as_it_was_written_and_fits_its_schema(event: protocol.AnyEvent) -> None:
+    line = protocol.encode(event)
+    assert protocol.decode_event(line) == event
+    schema = protocol.SCHEMAS / f"event.{protocol.name_of(type(event))}.json"
+    jsonschema.validate(json.loads(line), json.loads(schema.read_text(encoding="utf-8")))
+
+
+def test_names_are_those_of_verifiable_consumer() -> None:
+    line = protocol.encode(EXAMPLES[2])
+    expected = '{"name":"records_consumed","count":1,'
+    expected += '"partitions":[{"topic":"orders","partition":0,"count":1,"minOffset":3,"maxOffset":3}],"at_us":null}'
+    assert line.decode() == expected
+
+
+def test_fields_of_verifiable_consumer_that_the_kit_does_not_know_are_ignored() -> None:
+    event = protocol.decode_event(b'{"timestamp":1,"name":"shutdown_complete"}')
+    assert event == protocol.ShutdownComplete()
+
+
+@pytest.mark.parametrize("line", [b"", b"{", b"[]", b"7", b'{"name":"x"}', b'{"name":"poll_started"}', b"\xff\xfe"])
+def test_what_is_not_an_event_is_refused(line: bytes) -> None:
+    with pytest.raises(protocol.BrokenLine):
+        protocol.decode_event(line)
+
+
+def test_the_page_names_every_message_and_feature() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    names = [protocol.name_of(message) for message in (*protocol.COMMANDS, *protocol.EVENTS)]
+    assert [name for name in (*names, *protocol.FEATURES) if name not in page] == []
+
+
+def test_commands_are_read_as_they_were_written() -> None:
+    command = protocol.Poll(poll_ms=5, times=1)
+    assert protocol.decode_command(protocol.encode(command)) == command
+    assert msgspec.json.decode(protocol.encode(command))["command"] == "poll"

@@ -1,0 +1,113 @@
+"""A run's log as a trace in the one trace schema, so that the same pipeline checks it that checks the reference and logs.
+
+Requests become `…_sent` when they arrive at the broker, answers `…_answered` when they are written; callbacks and polls come
+from the harness. What a trace from outside cannot know (that the coordinator was given up, that a timer ran out) is left out;
+the checker knows that this source does not show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from groupspec.conformance.traces.recorder import Recorder
+from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.case_run import CaseResult
+from groupspec.conformance.wire.kit import CLIENT_ID, GROUP
+from groupspec.conformance.wire.log import Entry
+from groupspec.conformance.wire.scenario import SMALL_TIMEOUTS
+
+APIS: Final = {
+    "FindCoordinator": "lookup",
+    "JoinGroup": "join",
+    "SyncGroup": "sync",
+    "Heartbeat": "heartbeat",
+    "LeaveGroup": "leave",
+    "OffsetCommit": "commit",
+}
+CALLBACKS: Final = {
+    "partitions_assigned": "assigned",
+    "partitions_revoked": "revoked",
+    "partitions_lost": "lost",
+}
+Detail = Mapping[str, str | int | bool | list[str]]
+
+
+@dataclass(frozen=True)
+class WireTraceEvent:
+    """One event of the trace; the fields are the schema's."""
+
+    at_us: int
+    event: str
+    error: str | None = None
+    generation: int = -1
+    member_id: str = ""
+    partitions: tuple[str, ...] = ()
+    detail: Detail = field(default_factory=dict)
+    group: str = GROUP
+    member: str = CLIENT_ID
+    seq: int = 0
+
+
+def write_trace(result: CaseResult, run: str, file: Path) -> int:
+    """Writes the trace of one run; returns the number of events."""
+    count = 0
+    with file.open("wb") as out:
+        recorder = Recorder(run, "wire", out.write)
+        for event in trace_events(result):
+            recorder(event)
+            count += 1
+    return count
+
+
+def trace_events(result: CaseResult) -> Iterator[WireTraceEvent]:
+    """The events of one run, numbered."""
+    for seq, event in enumerate(_events(result)):
+        yield replace(event, seq=seq)
+
+
+def _events(result: CaseResult) -> Iterator[WireTraceEvent]:
+    """The same, not yet numbered."""
+    settings: Detail = {"rebalance": result.case.scenario.rebalance, "static": False, **SMALL_TIMEOUTS}
+    yield WireTraceEvent(result.started_us, "config", detail=settings)
+    identity: tuple[int, str] = (-1, "")
+    running: tuple[str, ...] = ()
+    for entry in result.entries:
+        if entry.source == "wire" and entry.api in APIS and entry.kind in ("request", "response"):
+            identity = _identity(entry, identity)
+            yield _wire_event(entry, identity)
+        elif entry.kind in CALLBACKS:
+            running = tuple(map(str, getattr(entry.event, "partitions", ())))
+            yield WireTraceEvent(entry.at_us, f"{CALLBACKS[entry.kind]}_started", None, *identity, running)
+        elif isinstance(entry.event, protocol.CallbackReturned):
+            yield WireTraceEvent(entry.at_us, CALLBACKS[entry.event.callback], None, *identity, running)
+        else:
+            name = _application_event(entry)
+            if name:
+                yield WireTraceEvent(entry.at_us, name)
+
+
+def _application_event(entry: Entry) -> str:
+    """What the application did; "" for entries that a trace has no word for."""
+    if isinstance(entry.event, protocol.PollStarted):
+        return "poll"
+    if isinstance(entry.event, protocol.CommandDone) and entry.event.command == "subscribe":
+        return "subscribed"
+    if isinstance(entry.event, protocol.ShutdownRequested):
+        return "unsubscribed"
+    return "closed" if isinstance(entry.event, protocol.ShutdownComplete) else ""
+
+
+def _identity(entry: Entry, before: tuple[int, str]) -> tuple[int, str]:
+    """Generation and member id as this message has them; what it does not have stays as it was."""
+    generation = getattr(entry.message, "generation", None)
+    member_id = getattr(entry.message, "member_id", None)
+    return (before[0] if generation is None else generation, before[1] if member_id is None else member_id)
+
+
+def _wire_event(entry: Entry, identity: tuple[int, str]) -> WireTraceEvent:
+    if entry.kind == "request":
+        return WireTraceEvent(entry.at_us, f"{APIS[entry.api]}_sent", None, *identity)
+    return WireTraceEvent(entry.at_us, f"{APIS[entry.api]}_answered", entry.error or "NONE", *identity)

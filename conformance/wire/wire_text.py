@@ -1,0 +1,118 @@
+"""A run's log for people: a line an entry, frames decoded, times from the start of the run."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from groupspec.conformance.wire.log import Entry
+from groupspec.impl.core.messages import TopicPartition
+from groupspec.impl.core.protocol import MalformedProtocolData, decode_assignment, decode_subscription
+
+WIDEST: Final = 400
+QUIET_APIS: Final = ("Fetch", "ListOffsets", "Metadata", "ApiVersions")
+
+
+def text_lines(entries: Sequence[Entry], started_us: int) -> Iterator[str]:
+    """The whole log."""
+    for entry in entries:
+        yield f"{(entry.at_us - started_us) / 1000:10.1f} ms  {_direction(entry)}  {describe(entry)}"
+
+
+def _direction(entry: Entry) -> str:
+    if entry.source == "kit":
+        return "         kit         "
+    if entry.source == "client":
+        return "client               "
+    arrow = {"request": "------------>", "response": "<------------", "sent_raw": "<~~~~~~~~~~~~"}.get(
+        entry.kind, "- - - - - - -"
+    )
+    return f"client {arrow} "[:20] + str(entry.node if entry.node >= 0 else " ")
+
+
+def describe(entry: Entry) -> str:
+    """One entry without its time."""
+    if entry.source == "client":
+        return entry.text
+    if entry.source == "kit":
+        return f"[{entry.kind}] {entry.text}"
+    if entry.kind not in ("request", "response"):
+        return f"{entry.kind} connection {entry.connection} {entry.text}".rstrip()
+    head = f"{entry.api} v{entry.version} #{entry.correlation_id}"
+    error = f" {entry.error}" if entry.kind == "response" and entry.error else ""
+    body = json.dumps(plain(entry.message), ensure_ascii=False)
+    return f"{head}{error} {body if len(body) <= WIDEST else body[:WIDEST] + ' ...'}"
+
+
+def short(entry: Entry) -> str:
+    """One entry in a few words, for a diagram."""
+    if entry.source == "kit":
+        return entry.text
+    if entry.source == "client":
+        partitions = (
+            ", ".join(map(str, getattr(entry.event, "partitions", ()))) if entry.kind.startswith("partitions_") else ""
+        )
+        return f"{entry.kind} {partitions}".strip()
+    if entry.kind == "response":
+        return f"{entry.api}: {entry.error or 'answered'}"
+    if entry.kind == "request":
+        return f"{entry.api}{_about(entry.message)}"
+    return f"{entry.kind} {entry.text}".strip()
+
+
+def _about(message: object) -> str:
+    words = []
+    member_id = getattr(message, "member_id", None)
+    if member_id is not None:
+        words.append(member_id[-8:] or "no id")
+    generation = getattr(message, "generation", None)
+    if generation is not None:
+        words.append(f"generation {generation}")
+    return f" ({', '.join(words)})" if words else ""
+
+
+def as_json(entry: Entry, started_us: int) -> bytes:
+    """One line of the NDJSON log."""
+    fields: dict[str, object] = {"at_us": entry.at_us - started_us, "source": entry.source, "kind": entry.kind}
+    if entry.source == "wire":
+        fields |= {name: getattr(entry, name) for name in ("node", "connection", "client_id")}
+        if entry.api:
+            fields |= {name: getattr(entry, name) for name in ("api", "version", "correlation_id", "error")}
+            fields["message"] = plain(entry.message)
+    if entry.event is not None:
+        fields["event"] = msgspec.to_builtins(entry.event)
+    elif entry.text:
+        fields["text"] = entry.text
+    return msgspec.json.encode(fields)
+
+
+def plain(value: object, name: str = "") -> object:
+    """A decoded message as JSON-ready values; subscriptions and assignments inside are decoded too."""
+    if isinstance(value, TopicPartition):
+        return str(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name), field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(each, name) for each in value]
+    if isinstance(value, bytes):
+        return _inside(value, name)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return getattr(value, "name", value)
+    return value
+
+
+def _inside(data: bytes, name: str) -> object:
+    try:
+        if name in ("assignment", "assignments"):
+            return plain(decode_assignment(data)) if data else "(empty)"
+        if name in ("protocols", "metadata"):
+            return plain(decode_subscription(data))
+    except MalformedProtocolData:
+        pass
+    return f"{len(data)} bytes" if len(data) > 32 else data.hex()
