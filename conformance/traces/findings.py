@@ -38,6 +38,7 @@ class Rebalance:
     at_ms           when the coordinator began it
     joined_ms       when all members had joined (or were given up); -1: never
     settled_ms      when the leader's assignment arrived, or the group was found empty; -1: never
+    loaded          members that the coordinator had just loaded when it began; -1: it was not loaded just before
     follow_up       a later round of the same cooperative rebalance: cause and member are those of the first
     """
 
@@ -54,6 +55,7 @@ class Rebalance:
     joined_ms: int = -1
     settled_ms: int = -1
     members: int = -1
+    loaded: int = -1
     outcome: Outcome = "unfinished"
 
     @property

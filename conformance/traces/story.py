@@ -60,6 +60,7 @@ class Story:
         self._instances: set[str] = set()  # static members of this group
         self._host = ""
         self._interrupted = False
+        self._loaded = -1  # members that the coordinator has loaded and not heard of yet; -1: not just loaded
 
     def read(self, event: LogEvent) -> None:
         """Take the next event; those of other groups must not be passed."""
@@ -72,6 +73,7 @@ class Story:
     def finish(self) -> Explanation:
         """What was found, once the last event was read."""
         for rebalance in self._found.rebalances:
+            _blame_the_coordinator(rebalance)
             self._blame_the_one_waited_for(rebalance)
         return self._found
 
@@ -95,6 +97,8 @@ class Story:
         )
         self._open = rebalance
         self._interrupted = False
+        rebalance.loaded = self._loaded
+        self._loaded = -1
         self._departing.clear()
         self._found.rebalances.append(rebalance)
 
@@ -324,6 +328,7 @@ class Story:
         self._lose_coordinator(event, "the coordinator gave the group up (shutdown, or its partition moved)")
 
     def _on_loaded(self, event: LogEvent) -> None:
+        self._loaded = event.count
         what = f"the group was loaded by broker {event.source or '?'}"
         self._found.notes.append(Note(event.at_ms, what, event.place))
 
@@ -382,6 +387,14 @@ class Story:
         self._departing = []
         self._last = rebalance
         self._found.rebalances.append(rebalance)
+
+
+def _blame_the_coordinator(rebalance: Rebalance) -> None:
+    """When every member that the new coordinator had loaded is expelled at once, none of them had found it in time."""
+    expelled = [part for part in rebalance.contributions if part.cause == "session_timeout"]
+    if 1 < rebalance.loaded == len(expelled):
+        rebalance.alternatives = ("session_timeout",)
+        rebalance.cause, rebalance.member = "coordinator_restart", ""
 
 
 _HANDLERS: Final[Mapping[str, Callable[[Story, LogEvent], None]]] = {

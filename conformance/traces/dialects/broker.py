@@ -31,7 +31,7 @@ JAVA: Final = "4.x (Java coordinator)"
 SCALA: Final = "3.x (Scala coordinator)"
 
 _COORDINATOR: Final = re.compile(
-    r"\[GroupCoordinator (?:id=(?P<java>\d+)(?: topic=[\w.-]+ partition=\d+)?\]|(?P<scala>\d+)\]:) ?"
+    r"\[GroupCoordinator (?:id=(?P<java>\d+)(?P<place> topic=[\w.-]+ partition=\d+)?\]|(?P<scala>\d+)\]:) ?"
     r"|\[GroupMetadataManager brokerId=(?P<store>\d+)\] "
 )
 _LOGGER: Final = re.compile(r"\s*\((?:kafka|org\.apache\.kafka)\.[\w.$]+\)\s*$")
@@ -39,6 +39,7 @@ _BROKER_LINE: Final = re.compile(
     r"\((?:kafka\.(?!clients|consumer)[\w.$]+"
     r"|org\.apache\.kafka\.(?:coordinator|controller|server|storage|raft|metadata|image|network|security)\.[\w.$]+)\)\s*$"
 )
+_FOR_DEVELOPERS: Final = re.compile(r"\b(?:DEBUG|TRACE)\b")
 _NOT_PROVIDED: Final = {"not provided", "null", "none", ""}
 
 _REASON_TEMPLATES: Final[tuple[tuple[str, str], ...]] = (
@@ -222,11 +223,17 @@ class BrokerCoordinatorLog:
             if event is not None:
                 log.understood += 1
                 log.events.append(replace(event, source=prefix["java"] or prefix["scala"] or prefix["store"] or ""))
-            elif at_ms is not None and _HARMLESS.match(message):
+            elif at_ms is not None and _is_harmless(message, prefix, line[: prefix.start()]):
                 log.harmless += 1
             else:
                 log.puzzle(place)
         return log
+
+
+def _is_harmless(message: str, prefix: re.Match[str], head: str) -> bool:
+    """Whether the line is known not to matter, or is for the coordinator's developers, or is about itself (INFO)."""
+    about_itself = prefix["java"] is not None and prefix["place"] is None and "INFO" in head
+    return about_itself or _FOR_DEVELOPERS.search(head) is not None or _HARMLESS.match(message) is not None
 
 
 def read_message(message: str, at_ms: int, place: Place) -> LogEvent | None:

@@ -289,6 +289,21 @@ def test_lines_are_counted_and_what_is_not_understood_is_kept() -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "is_harmless"),
+    [
+        ("INFO [GroupCoordinator id=1] Something about the coordinator itself.", True),
+        ("ERROR [GroupCoordinator id=1] Failed to load metadata from __consumer_offsets-0.", False),
+        ("DEBUG [GroupCoordinator id=1 topic=__consumer_offsets partition=0] Scheduled execution of …", True),
+        ("INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=0] Something new about a group.", False),
+        ("INFO [GroupCoordinator 1]: Something new.", False),
+    ],
+)
+def test_what_may_be_passed_over(line: str, is_harmless: bool) -> None:
+    parsed = BROKER.parse("f", [f"[2026-03-01 12:00:00,250] {line}"], Clock())
+    assert (parsed.harmless, parsed.not_understood) == ((1, 0) if is_harmless else (0, 1))
+
+
+@pytest.mark.parametrize(
     ("line", "name"),
     [
         ("[2026-03-01 12:00:00,250] INFO [GroupCoordinator id=1] Starting up. (a.B)", "broker group-coordinator log"),

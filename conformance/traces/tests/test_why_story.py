@@ -221,6 +221,32 @@ def test_a_rebalance_that_the_coordinators_restart_broke_off(pair: BrokerLog) ->
     assert (after.cause, after.member) == ("coordinator_restart", "a")
 
 
+def test_when_all_members_expire_at_once_after_a_restart_the_restart_is_to_blame(pair: BrokerLog) -> None:
+    pair.say("Starting up.", 9_000, whole_broker=True)
+    pair.say(f"Loaded classic group {GROUP} with 2 members.", 500)
+    pair.say(f"Member {member_id('a')} in group {GROUP} has failed, removing it from the group.", 6_000)
+    pair.prepare(2, f"removing member {member_id('a')} on heartbeat expiration.")
+    pair.say(f"Member {member_id('b')} in group {GROUP} has failed, removing it from the group.", 4)
+    pair.say(f"Group {GROUP} with generation 3 is now empty.", 0)
+    pair.join("b", 3, 1, life=1, after_ms=3_000)
+    expired, back = told(pair).rebalances[-2:]
+    assert (expired.cause, expired.member, expired.alternatives) == ("coordinator_restart", "", ("session_timeout",))
+    assert [(part.cause, part.member) for part in expired.contributions] == [
+        ("session_timeout", "a"),
+        ("session_timeout", "b"),
+    ]
+    assert (back.cause, back.member) == ("rejoin", "b")
+
+
+def test_a_member_that_expires_alone_after_a_restart_is_to_blame_itself(pair: BrokerLog) -> None:
+    pair.say("Starting up.", 9_000, whole_broker=True)
+    pair.say(f"Loaded classic group {GROUP} with 2 members.", 500)
+    pair.say(f"Member {member_id('b')} in group {GROUP} has failed, removing it from the group.", 6_000)
+    pair.prepare(2, f"removing member {member_id('b')} on heartbeat expiration.")
+    pair.form(3, 1)
+    assert (last(pair).cause, last(pair).member) == ("session_timeout", "b")
+
+
 def test_another_brokers_restart_is_not_this_groups_coordinator(pair: BrokerLog) -> None:
     other = BrokerLog(broker=2)
     other.say("Starting up.", 500_000, whole_broker=True)
