@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from typing import Final
 
 from groupspec.impl.network.errors import FrameTooLarge
@@ -25,25 +26,25 @@ class FrameReader:
         self._limit = limit
         self._buffer = bytearray()
 
-    def feed(self, data: bytes) -> list[bytes]:
-        """The frames that are complete with this data. Raises FrameTooLarge; the stream is then beyond repair.
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """The frames that are complete with this data. Raises FrameTooLarge after the last good one.
 
-        Frames that were complete before the bad one are lost with it: call `feed` with small pieces if they matter.
+        The stream is beyond repair then. Iterate to the end: what is not iterated over is not read.
         """
         self._buffer += data
-        frames = []
         start = 0
-        while len(self._buffer) - start >= _LENGTH.size:
-            (length,) = _LENGTH.unpack_from(self._buffer, start)
-            if not 0 <= length <= self._limit:
-                raise FrameTooLarge(length, self._limit)
-            end = start + _LENGTH.size + length
-            if len(self._buffer) < end:
-                break
-            frames.append(bytes(self._buffer[start + _LENGTH.size : end]))
-            start = end
-        del self._buffer[:start]
-        return frames
+        try:
+            while len(self._buffer) - start >= _LENGTH.size:
+                (length,) = _LENGTH.unpack_from(self._buffer, start)
+                if not 0 <= length <= self._limit:
+                    raise FrameTooLarge(length, self._limit)
+                begin, end = start + _LENGTH.size, start + _LENGTH.size + length
+                if len(self._buffer) < end:
+                    break
+                start = end
+                yield bytes(self._buffer[begin:end])
+        finally:
+            del self._buffer[:start]
 
     @property
     def unfinished(self) -> bytes:

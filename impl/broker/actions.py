@@ -1,0 +1,149 @@
+"""What a script may make the broker do with a request, instead of answering it as it would."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from groupspec.impl.broker.log import WireEvent
+from groupspec.impl.core.messages import ErrorCode
+from groupspec.impl.network.answers import error_code
+from groupspec.impl.network.codec import Answer
+from groupspec.impl.network.versions import API_VERSIONS
+
+
+class Action:
+    """Any of the actions below."""
+
+
+@dataclass(frozen=True)
+class Default(Action):
+    """Answer as if there were no script."""
+
+
+DEFAULT: Final = Default()
+
+
+@dataclass(frozen=True)
+class Reply(Action):
+    """Answer at once: with this answer, or with nothing but this error (a name, or a number, known or not).
+
+    The group's state follows what is said: a member that is told UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID is dropped, and
+    after REBALANCE_IN_PROGRESS the group waits for its JoinGroup.
+    """
+
+    error: ErrorCode | str | int = ErrorCode.NONE
+    response: Answer | None = None
+
+    def __post_init__(self) -> None:
+        if self.response is None and self.code is ErrorCode.NONE:
+            raise ValueError("Reply() needs an error or a response; for the ordinary answer there is DEFAULT")
+
+    @property
+    def code(self) -> ErrorCode:
+        """The error."""
+        return error_code(self.error)
+
+
+@dataclass(frozen=True)
+class ReplyAfter(Action):
+    """Let the request wait for so long, then do the other thing. What the connection sends meanwhile waits behind it."""
+
+    delay_ms: int
+    then: Action = DEFAULT
+
+
+@dataclass(frozen=True)
+class NeverReply(Action):
+    """No answer, and so no answer either to whatever comes later on this connection: answers keep their order."""
+
+
+@dataclass(frozen=True)
+class CloseConnection(Action):
+    """Close the connection without an answer."""
+
+
+@dataclass(frozen=True)
+class RawBytes(Action):
+    """Write exactly these bytes, length prefix and all; then close the connection or leave it open."""
+
+    data: bytes
+    close: bool = False
+
+
+@dataclass(eq=False)
+class Hold(Action):
+    """Let the request wait until `release()`, then do the other thing. One Hold is good for any number of requests."""
+
+    then: Action = DEFAULT
+    _released: bool = False
+    _wakers: list[Callable[[], None]] = field(default_factory=list)
+
+    def release(self) -> None:
+        """Go on; may be called from any thread, and before anything is held."""
+        self._released = True
+        for waker in list(self._wakers):
+            waker()
+
+    def on_release(self, waker: Callable[[], None]) -> None:
+        """For the broker: call this when released, at once if that has happened already."""
+        self._wakers.append(waker)
+        if self._released:
+            waker()
+
+
+Match = Callable[[WireEvent], bool]
+
+
+@dataclass
+class _Entry:
+    action: Action
+    match: Match | None
+    left: int = 1
+
+
+class Script:
+    """What to do with which requests: one-shot entries first, in their order, then permanent ones, the latest first."""
+
+    def __init__(self) -> None:
+        self._once: dict[str, list[_Entry]] = {api: [] for api in API_VERSIONS}
+        self._always: dict[str, list[_Entry]] = {api: [] for api in API_VERSIONS}
+
+    def on_next(self, api: str, action: Action, times: int = 1, match: Match | None = None) -> None:
+        """Do this with the next `times` requests of the API that `match` accepts."""
+        self._of(self._once, api).append(_Entry(action, match, times))
+
+    def always(self, api: str, action: Action, match: Match | None = None) -> None:
+        """Do this with all requests of the API that `match` accepts, until `clear`."""
+        self._of(self._always, api).insert(0, _Entry(action, match))
+
+    def clear(self, api: str | None = None) -> None:
+        """Forget what was said about this API, or about all."""
+        for entries in (self._once, self._always):
+            for name in entries if api is None else (api,):
+                self._of(entries, name).clear()
+
+    def unused(self) -> list[str]:
+        """One-shot entries that no request has met yet."""
+        return [f"{api}: {entry.action}" for api, entries in self._once.items() for entry in entries]
+
+    def take(self, request: WireEvent) -> Action:
+        """What to do with this request."""
+        once = self._once[request.api]
+        for entry in once:
+            if entry.match is None or entry.match(request):
+                entry.left -= 1
+                if entry.left <= 0:
+                    once.remove(entry)
+                return entry.action
+        return next(
+            (entry.action for entry in self._always[request.api] if entry.match is None or entry.match(request)),
+            DEFAULT,
+        )
+
+    @staticmethod
+    def _of(entries: dict[str, list[_Entry]], api: str) -> list[_Entry]:
+        if api not in entries:
+            raise ValueError(f"{api!r} is no API of this broker; they are {', '.join(API_VERSIONS)}")
+        return entries[api]

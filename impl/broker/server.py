@@ -1,0 +1,524 @@
+"""A TCP broker that behaves, until it is told otherwise: the opposite side of every client under test.
+
+It runs in a thread of its own, with an asyncio loop, one port of 127.0.0.1 for each node. From outside it is read through
+its log and driven through its script (`groupspec.impl.broker.actions`). Each connection has one task that reads and logs
+requests as they come, and one that answers them in order: as with a real broker, what a connection sends while a request
+waits is waiting behind it, and other connections notice nothing.
+
+It ends by itself after a stated lifetime. What goes wrong inside it is not swallowed: whoever waits, or closes it, gets it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from types import TracebackType
+from typing import Final, Self
+
+from groupspec.impl.broker.actions import (
+    Action,
+    CloseConnection,
+    Default,
+    Hold,
+    Match,
+    NeverReply,
+    RawBytes,
+    Reply,
+    ReplyAfter,
+    Script,
+)
+from groupspec.impl.broker.cluster import Caller, Cluster, MemberRequest
+from groupspec.impl.broker.group import Group
+from groupspec.impl.broker.log import WireEvent, WireLog
+from groupspec.impl.broker.phantom import Phantom
+from groupspec.impl.broker.topics import is_worth_answering
+from groupspec.impl.core.messages import Broker, ErrorCode, FetchRequest, FetchResponse, Request, TopicPartition
+from groupspec.impl.network.answers import error_of
+from groupspec.impl.network.cluster_messages import ApiVersionsResponse
+from groupspec.impl.network.codec import Answer, decode_request, encode_response
+from groupspec.impl.network.errors import CodecError, UnservedRequest
+from groupspec.impl.network.frames import FrameReader, framed
+from groupspec.impl.network.records import NewRecord
+
+HOST: Final = "127.0.0.1"
+DEFAULT_LIFETIME_S: Final = 300.0
+FRAME_LIMIT: Final = 16 * 1024 * 1024
+_STARTUP_S: Final = 10.0
+_READ_SIZE: Final = 64 * 1024
+_RAW_KEPT: Final = 1024
+
+
+class BrokerFailure(Exception):
+    """The broker itself broke, or outlived its time. Its cause is attached."""
+
+
+@dataclass
+class _Connection:
+    """One client's connection to one node."""
+
+    number: int
+    node: int
+    writer: asyncio.StreamWriter
+    waiting: asyncio.Queue[tuple[WireEvent, Request]] = field(default_factory=asyncio.Queue)
+    client_id: str = ""
+
+
+class ScriptedBroker:
+    """The broker. Use it as a context manager; all methods may be called from any thread.
+
+    `topics` are names and partition counts. `version_caps` are highest versions by API. `lifetime_s` is how long it lives
+    at most. Nodes have the ids 1 to `nodes`; node 1 coordinates all groups until `coordinator` says otherwise.
+    """
+
+    def __init__(
+        self,
+        nodes: int = 2,
+        topics: Mapping[str, int] | None = None,
+        *,
+        version_caps: Mapping[str, int] | None = None,
+        lifetime_s: float = DEFAULT_LIFETIME_S,
+    ) -> None:
+        if nodes < 1:
+            raise ValueError(f"a broker needs at least one node, not {nodes}")
+        self._nodes = nodes
+        self._lifetime_s = lifetime_s
+        self._lock = threading.RLock()
+        self._script = Script()
+        self.log = WireLog(threading.Condition(), _now_us)
+        self._cluster = Cluster(topics or {}, nodes, version_caps or {}, self._note_quietly)
+        self._connections: dict[int, _Connection] = {}
+        self._numbers = count(1)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._appended: asyncio.Event | None = None
+        self._stop: asyncio.Event | None = None
+        self._started = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="scripted-broker", daemon=True)
+
+    # Life ------------------------------------------------------------------------------------------------------------
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            self.close()
+        except BrokerFailure:
+            if error is None:
+                raise
+
+    def start(self) -> None:
+        """Listen on all nodes. Raises BrokerFailure if that is impossible."""
+        self._thread.start()
+        if not self._started.wait(_STARTUP_S):
+            raise BrokerFailure(f"the broker did not start within {_STARTUP_S} s")
+        self._raise_failure()
+
+    def close(self) -> None:
+        """Close all connections and ports, and wait for the thread. Raises BrokerFailure if anything broke inside."""
+        loop, stop = self._loop, self._stop
+        if loop is not None and stop is not None and self._thread.is_alive():
+            with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile: that is what was wanted
+                loop.call_soon_threadsafe(stop.set)
+        if self._thread.ident is not None:
+            self._thread.join(_STARTUP_S)
+        self._raise_failure()
+
+    def _raise_failure(self) -> None:
+        failure = self.log.failure
+        if failure is not None:
+            raise BrokerFailure(f"the scripted broker broke: {failure!r}") from failure
+
+    # What a scenario sees --------------------------------------------------------------------------------------------
+
+    @property
+    def addresses(self) -> tuple[Broker, ...]:
+        """The nodes: id, host, port."""
+        return tuple(self._cluster.addresses)
+
+    @property
+    def bootstrap(self) -> str:
+        """The addresses as a client's bootstrap.servers."""
+        return ",".join(f"{node.host}:{node.port}" for node in self.addresses)
+
+    @property
+    def events(self) -> list[WireEvent]:
+        """The log so far."""
+        return self.log.events
+
+    def wait_for(
+        self, predicate: Callable[[WireEvent], bool], timeout_s: float, what: str, since: WireEvent | None = None
+    ) -> WireEvent:
+        """The first event in the log, after `since`, that the predicate accepts. Raises NotHappened."""
+        return self.log.wait_for(predicate, timeout_s, what, since)
+
+    def note(self, text: str) -> WireEvent:
+        """A remark in the log; what happens after it can be waited for with `since`."""
+        return self.log.add("note", text=text)
+
+    def _note_quietly(self, text: str) -> None:
+        self.note(text)
+
+    # What a scenario does --------------------------------------------------------------------------------------------
+
+    def on_next(self, api: str, action: Action, times: int = 1, match: Match | None = None) -> None:
+        """Do this with the next `times` requests of this API that `match` (given the request's event) accepts."""
+        with self._lock:
+            self._script.on_next(api, action, times, match)
+
+    def always(self, api: str, action: Action, match: Match | None = None) -> None:
+        """Do this with every request of this API that `match` accepts, until `clear_script`."""
+        with self._lock:
+            self._script.always(api, action, match)
+
+    def clear_script(self, api: str | None = None) -> None:
+        """Forget what was scripted for this API, or for all."""
+        with self._lock:
+            self._script.clear(api)
+
+    def unused_script(self) -> list[str]:
+        """What was scripted once and no request has met yet."""
+        with self._lock:
+            return self._script.unused()
+
+    @property
+    def coordinator(self) -> int:
+        """The node that coordinates the groups. Setting it moves them: the old node then says NOT_COORDINATOR."""
+        return self._cluster.coordinator
+
+    @coordinator.setter
+    def coordinator(self, node: int) -> None:
+        if not 1 <= node <= self._nodes:
+            raise ValueError(f"node {node} does not exist; there are 1 to {self._nodes}")
+        with self._lock:
+            self._cluster.coordinator = node
+        self.note(f"node {node} coordinates from now on")
+
+    @contextlib.contextmanager
+    def group(self, group_id: str) -> Iterator[Group]:
+        """A group's state, to look at and to change; requests wait as long as the `with` lasts."""
+        with self._lock:
+            yield self._cluster.group(group_id)
+
+    def announce_rebalance(self, group_id: str) -> None:
+        """Answer heartbeats with REBALANCE_IN_PROGRESS until the member has joined."""
+        with self.group(group_id) as group:
+            group.announce_rebalance()
+        self.note(f"group {group_id}: a rebalance is announced")
+
+    def add_phantom(self, group_id: str, *, leads: bool = False, takes: Sequence[TopicPartition] = ()) -> None:
+        """A second member is in the next round. Leading, it takes those partitions and leaves the others to the client."""
+        with self.group(group_id) as group:
+            group.add_phantom(Phantom(leads=leads, takes=frozenset(takes)))
+        self.note(f"group {group_id}: a phantom {'leads' if leads else 'takes part'} from the next round on")
+
+    def remove_phantom(self, group_id: str) -> None:
+        """The second member is gone from the next round on."""
+        with self.group(group_id) as group:
+            group.remove_phantom()
+        self.note(f"group {group_id}: the phantom is gone")
+
+    def append(self, topic: str, partition: int, records: Sequence[NewRecord | bytes]) -> int:
+        """Append records as one batch (plain bytes are values); returns the first one's offset."""
+        where = TopicPartition(topic, partition)
+        new = [record if isinstance(record, NewRecord) else NewRecord(record) for record in records]
+        with self._lock:
+            first = self._cluster.topics.end_of(where)
+            if new:
+                self._cluster.topics.append(where, new)
+        self._in_loop(self._wake_fetches)
+        return first
+
+    def set_partitions(self, topic: str, partitions: int) -> None:
+        """Create a topic, or give it more partitions."""
+        with self._lock:
+            self._cluster.topics.set_partitions(topic, partitions)
+            self._cluster.topic_ids.add(topic)
+        self.note(f"topic {topic} has {partitions} partitions")
+
+    def disconnect(self, node: int | None = None, client_id: str | None = None) -> None:
+        """Close the connections to this node, of this client, or all."""
+
+        def close() -> None:
+            for connection in list(self._connections.values()):
+                if node in (None, connection.node) and client_id in (None, connection.client_id):
+                    connection.writer.close()
+
+        self._in_loop(close)
+
+    def _in_loop(self, work: Callable[[], None]) -> None:
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended: nothing is left to work on
+                self._loop.call_soon_threadsafe(work)
+
+    # The thread ------------------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        except BaseException as failure:
+            self.log.fail(failure)
+        finally:
+            self._started.set()
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._appended = asyncio.Event()
+        self._stop = asyncio.Event()
+        servers = []
+        try:
+            for node in range(1, self._nodes + 1):
+                server = await asyncio.start_server(self._accept(node), HOST, 0)
+                servers.append(server)
+                self._cluster.addresses.append(Broker(node, HOST, server.sockets[0].getsockname()[1]))
+            self._started.set()
+            try:
+                await asyncio.wait_for(self._stop.wait(), self._lifetime_s)
+            except TimeoutError:
+                self.log.fail(BrokerFailure(f"the broker's lifetime of {self._lifetime_s} s is over"))
+        finally:
+            for server in servers:
+                server.close()
+            for task in list(self._tasks):
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _accept(self, node: int) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]:
+        def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.get_running_loop().create_task(self._serve_connection(node, reader, writer))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+        return connected
+
+    async def _serve_connection(self, node: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = _Connection(next(self._numbers), node, writer)
+        self._connections[connection.number] = connection
+        self.log.add("connect", node=node, connection=connection.number)
+        answering = asyncio.get_running_loop().create_task(self._answer_all(connection))
+        reading = asyncio.get_running_loop().create_task(self._read_all(connection, reader))
+        try:
+            await asyncio.wait({answering, reading}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            answering.cancel()
+            reading.cancel()
+            outcomes = await asyncio.gather(answering, reading, return_exceptions=True)
+            for outcome in outcomes:
+                if isinstance(outcome, Exception) and not isinstance(outcome, OSError):
+                    self.log.fail(outcome)
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+            del self._connections[connection.number]
+            self.log.add("disconnect", node=node, connection=connection.number, client_id=connection.client_id)
+
+    # Reading ---------------------------------------------------------------------------------------------------------
+
+    async def _read_all(self, connection: _Connection, reader: asyncio.StreamReader) -> None:
+        """Log and queue requests until the end of the stream, or until it makes no sense any more."""
+        frames = FrameReader(FRAME_LIMIT)
+        raw = b""
+        try:
+            while data := await reader.read(_READ_SIZE):
+                raw = data
+                for frame in frames.feed(data):
+                    raw = frame
+                    self._take(connection, frame)
+        except CodecError as problem:
+            self._garbage(connection, raw, str(problem))
+            return
+        if frames.unfinished:
+            self._garbage(connection, frames.unfinished, "the connection ended in the middle of a frame")
+
+    def _take(self, connection: _Connection, frame: bytes) -> None:
+        """One frame: a request for this cluster's versions, or a CodecError. An unknown ApiVersions is answered (KIP-511)."""
+        try:
+            with self._lock:
+                header, request = decode_request(frame, self._cluster.topic_ids)
+            served = self._cluster.versions[header.api]
+            if header.version not in served:
+                raise UnservedRequest(header, f"served are versions {served}")
+        except UnservedRequest as problem:
+            if problem.header.api != "ApiVersions":
+                raise
+            connection.client_id = problem.header.client_id or connection.client_id
+            self._refuse_version(connection, problem.header.version, problem.header.correlation_id, frame)
+            return
+        connection.client_id = header.client_id or ""
+        event = self.log.add(
+            "request",
+            node=connection.node,
+            connection=connection.number,
+            client_id=connection.client_id,
+            api=header.api,
+            version=header.version,
+            correlation_id=header.correlation_id,
+            message=request,
+            raw=frame,
+        )
+        connection.waiting.put_nowait((event, request))
+
+    def _refuse_version(self, connection: _Connection, version: int, correlation_id: int, frame: bytes) -> None:
+        request = self.log.add(
+            "request",
+            node=connection.node,
+            connection=connection.number,
+            client_id=connection.client_id,
+            api="ApiVersions",
+            version=version,
+            correlation_id=correlation_id,
+            raw=frame,
+        )
+        answer = ApiVersionsResponse(self._cluster.advertised().versions, ErrorCode.UNSUPPORTED_VERSION)
+        self._write(connection, request, answer, encode_response(answer, 0, correlation_id), version=0)
+
+    def _garbage(self, connection: _Connection, raw: bytes, why: str) -> None:
+        self.log.add(
+            "garbage",
+            node=connection.node,
+            connection=connection.number,
+            client_id=connection.client_id,
+            raw=raw[:_RAW_KEPT],
+            text=why,
+        )
+
+    # Answering -------------------------------------------------------------------------------------------------------
+
+    async def _answer_all(self, connection: _Connection) -> None:
+        """Answer in order. Ends, and with it the connection, when a script wants it closed."""
+        while True:
+            event, request = await connection.waiting.get()
+            with self._lock:
+                action = self._script.take(event)
+            if not await self._carry_out(action, connection, event, request):
+                return
+            await connection.writer.drain()
+
+    async def _carry_out(self, action: Action, connection: _Connection, event: WireEvent, request: Request) -> bool:
+        """Do what the script says; False if the connection is to be closed."""
+        while isinstance(action, ReplyAfter | Hold):
+            with self._parked(request):
+                await self._delay(action)
+            action = action.then
+        if isinstance(action, NeverReply):
+            await asyncio.Event().wait()
+        if isinstance(action, CloseConnection):
+            return False
+        if isinstance(action, RawBytes):
+            self._write_raw(connection, event, action.data)
+            await connection.writer.drain()
+            return not action.close
+        if isinstance(action, Reply):
+            answer = action.response or self._refuse(request, action.code, event)
+        elif isinstance(action, Default):
+            answer = await self._default(request, event)
+        else:
+            raise TypeError(f"the script wants {action!r} for {event}: no such action")
+        with self._lock:
+            data = encode_response(
+                answer,
+                event.version,
+                event.correlation_id,
+                api=event.api,
+                request=request,
+                topic_ids=self._cluster.topic_ids,
+            )
+        self._write(connection, event, answer, data)
+        return True
+
+    @contextlib.contextmanager
+    def _parked(self, request: Request) -> Iterator[None]:
+        """While a member's request waits, its session does not end."""
+        group = self._cluster.group(request.group_id) if isinstance(request, MemberRequest) else None
+        if group is None:
+            yield
+            return
+        group.parked += 1
+        try:
+            yield
+        finally:
+            group.parked -= 1
+
+    async def _delay(self, action: ReplyAfter | Hold) -> None:
+        if isinstance(action, ReplyAfter):
+            await asyncio.sleep(action.delay_ms / 1000)
+            return
+        released = asyncio.Event()
+        action.on_release(lambda: self._in_loop(released.set))
+        await released.wait()
+
+    def _refuse(self, request: Request, error: ErrorCode, event: WireEvent) -> Answer:
+        with self._lock:
+            return self._cluster.refuse(request, error, event.client_id)
+
+    async def _default(self, request: Request, event: WireEvent) -> Answer:
+        deadline_ms = _now_ms() + request.max_wait_ms if isinstance(request, FetchRequest) else 0
+        while True:
+            appended = self._appended
+            assert appended is not None
+            with self._lock:
+                answer = self._answer_now(request, event)
+            left_ms = deadline_ms - _now_ms()
+            if not isinstance(request, FetchRequest) or not isinstance(answer, FetchResponse):
+                return answer
+            if left_ms <= 0 or is_worth_answering(answer, request.min_bytes):
+                return answer
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(appended.wait(), left_ms / 1000)
+
+    def _answer_now(self, request: Request, event: WireEvent) -> Answer:
+        now_ms = _now_ms()
+        if isinstance(request, MemberRequest):
+            self._cluster.group(request.group_id).expire(event.at_us // 1000)
+        return self._cluster.answer(request, Caller(event.node, event.client_id, event.version, now_ms))
+
+    def _wake_fetches(self) -> None:
+        if self._appended is not None:
+            self._appended.set()
+            self._appended = asyncio.Event()
+
+    def _write(
+        self, connection: _Connection, request: WireEvent, answer: Answer, data: bytes, version: int | None = None
+    ) -> None:
+        self.log.add(
+            "response",
+            node=connection.node,
+            connection=connection.number,
+            client_id=connection.client_id,
+            api=request.api,
+            version=request.version if version is None else version,
+            correlation_id=request.correlation_id,
+            message=answer,
+            error=error_of(answer).name,
+            raw=data,
+        )
+        connection.writer.write(framed(data))
+
+    def _write_raw(self, connection: _Connection, request: WireEvent, data: bytes) -> None:
+        self.log.add(
+            "sent_raw",
+            node=connection.node,
+            connection=connection.number,
+            client_id=connection.client_id,
+            api=request.api,
+            version=request.version,
+            correlation_id=request.correlation_id,
+            raw=data,
+        )
+        connection.writer.write(data)
+
+
+def _now_us() -> int:
+    return time.monotonic_ns() // 1000
+
+
+def _now_ms() -> int:
+    return time.monotonic_ns() // 1_000_000

@@ -1,0 +1,145 @@
+"""Topics and their records, in memory: what Metadata, ListOffsets and Fetch are answered from."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from groupspec.impl.core.messages import (
+    ErrorCode,
+    FetchedPartition,
+    FetchRequest,
+    FetchResponse,
+    ListedOffset,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    PartitionMetadata,
+    TopicMetadata,
+    TopicPartition,
+)
+from groupspec.impl.network.records import NewRecord, encode_records
+
+LATEST = -1
+"""The timestamp that asks for the end of a partition."""
+
+
+@dataclass
+class _Partition:
+    """Batches, and the offset at which each begins."""
+
+    starts: list[int] = field(default_factory=list)
+    batches: list[bytes] = field(default_factory=list)
+    end: int = 0
+
+    def append(self, records: Sequence[NewRecord]) -> None:
+        self.starts.append(self.end)
+        self.batches.append(encode_records(records, self.end))
+        self.end += len(records)
+
+    def read(self, offset: int, max_bytes: int) -> bytes:
+        """Whole batches from the one with this offset on; at least one, however large (KIP-74)."""
+        if offset >= self.end:
+            return b""
+        first = bisect_right(self.starts, offset) - 1
+        read = self.batches[first]
+        for batch in self.batches[first + 1 :]:
+            if len(read) + len(batch) > max_bytes:
+                break
+            read += batch
+        return read
+
+
+class Topics:
+    """All topics. Partition n is led by node 1 + n modulo the number of nodes."""
+
+    def __init__(self, partition_counts: Mapping[str, int], nodes: int) -> None:
+        self._nodes = nodes
+        self._partitions: dict[TopicPartition, _Partition] = {}
+        self._counts: dict[str, int] = {}
+        for topic, partitions in partition_counts.items():
+            self.set_partitions(topic, partitions)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All topics."""
+        return tuple(self._counts)
+
+    def set_partitions(self, topic: str, partitions: int) -> None:
+        """Create the topic, or give it more partitions. Raises ValueError for fewer."""
+        if partitions < max(1, self.partitions_of(topic)):
+            raise ValueError(f"topic {topic!r} has {self.partitions_of(topic)} partitions and can't have {partitions}")
+        for number in range(self.partitions_of(topic), partitions):
+            self._partitions[TopicPartition(topic, number)] = _Partition()
+        self._counts[topic] = partitions
+
+    def partitions_of(self, topic: str) -> int:
+        """How many partitions there are; 0 if there is no such topic."""
+        return self._counts.get(topic, 0)
+
+    def leader_of(self, partition: TopicPartition) -> int:
+        """The node that leads it."""
+        return 1 + partition.partition % self._nodes
+
+    def append(self, partition: TopicPartition, records: Sequence[NewRecord]) -> None:
+        """More records, as one batch. Raises KeyError for an unknown partition."""
+        self._partitions[partition].append(records)
+
+    def end_of(self, partition: TopicPartition) -> int:
+        """The offset that the next record will have."""
+        return self._partitions[partition].end
+
+    def metadata(self, names: Sequence[str]) -> tuple[TopicMetadata, ...]:
+        """What a client is told about these topics."""
+        return tuple(self._metadata_of(name) for name in names)
+
+    def _metadata_of(self, name: str) -> TopicMetadata:
+        if name not in self._counts:
+            return TopicMetadata(name, (), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        numbers = range(self._counts[name])
+        return TopicMetadata(
+            name, tuple(PartitionMetadata(number, self.leader_of(TopicPartition(name, number))) for number in numbers)
+        )
+
+    def list_offsets(self, request: ListOffsetsRequest, node: int) -> ListOffsetsResponse:
+        """Beginnings, ends; any other timestamp is before the first record."""
+
+        def listed(partition: TopicPartition) -> ListedOffset:
+            error = self._error(partition, node)
+            if error is not ErrorCode.NONE:
+                return ListedOffset(-1, error)
+            return ListedOffset(self.end_of(partition) if request.timestamps[partition] == LATEST else 0)
+
+        return ListOffsetsResponse({partition: listed(partition) for partition in request.timestamps})
+
+    def fetch(self, request: FetchRequest, node: int) -> FetchResponse:
+        """Records, as many as the limits allow; the first partition that has any gets some in any case."""
+        left = request.max_bytes
+        fetched: dict[TopicPartition, FetchedPartition] = {}
+        for partition, offset in request.offsets.items():
+            error = self._error(partition, node)
+            if error is not ErrorCode.NONE:
+                fetched[partition] = FetchedPartition(b"", -1, error)
+                continue
+            end = self.end_of(partition)
+            if not 0 <= offset <= end:
+                fetched[partition] = FetchedPartition(b"", -1, ErrorCode.OFFSET_OUT_OF_RANGE)
+                continue
+            data = b""
+            if left > 0:
+                data = self._partitions[partition].read(offset, min(left, request.max_partition_bytes))
+            left -= len(data)
+            fetched[partition] = FetchedPartition(data, end)
+        return FetchResponse(fetched)
+
+    def _error(self, partition: TopicPartition, node: int) -> ErrorCode:
+        if partition not in self._partitions:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return ErrorCode.NONE if self.leader_of(partition) == node else ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def is_worth_answering(response: FetchResponse, min_bytes: int) -> bool:
+    """Whether a Fetch has enough, asks for nothing, or fails: if not, it waits for more (at most its max_wait_ms)."""
+    size = sum(len(fetched.record_bytes) for fetched in response.partitions.values())
+    wrong = any(fetched.error is not ErrorCode.NONE for fetched in response.partitions.values())
+    return wrong or not response.partitions or size >= min_bytes
