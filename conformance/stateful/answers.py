@@ -80,7 +80,7 @@ class Coordinator:
             case LeaveGroupRequest():
                 return LeaveGroupResponse(error)
             case OffsetCommitRequest():
-                return OffsetCommitResponse({partition: error for partition in request.offsets})
+                return OffsetCommitResponse(dict.fromkeys(request.offsets, error))
             case OffsetFetchRequest():
                 return OffsetFetchResponse(
                     {p: FetchedOffset(5) for p in request.partitions} if not error else {}, error

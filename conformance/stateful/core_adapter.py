@@ -88,6 +88,8 @@ class CoreAdapter:
             return self._can_answer(offer, state, illegal)
         if illegal:
             return False
+        if offer.event == "stopped" and self.core.describe().connection == "DOWN":
+            return False  # a consumer's background thread starts with it
         if offer.event == "asks_settled":
             return bool(self.member.value_of(state, "asked"))
         return True

@@ -60,13 +60,16 @@ class Lockstep:
     history: list[str] = field(default_factory=list)
     moves: list[Move] = field(default_factory=list)
 
-    def offer(self, offer: Offer, variant: int = 0) -> bool:
+    def offer(self, offer: Offer, variant: int = 0, illegal: bool | None = None) -> bool:
         """Let one event happen on both sides. False: it can't be brought about now, and nothing has happened.
+
+        `illegal`: bring it about as an answer to nothing; None leaves it to the model to say whether it is one.
 
         Raises:
             Divergence: they differ.
         """
-        illegal = self._is_illegal(offer)
+        if illegal is None:
+            illegal = self._is_illegal(offer)
         if not self.adapter.can(offer, self.state, illegal):
             return False
         self.history.append(str(offer) + (" (illegal)" if illegal else ""))

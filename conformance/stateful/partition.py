@@ -287,7 +287,8 @@ class PartitionLockstep:
         if expected != observed:
             story = "\n  ".join(self.history)
             raise Divergence(
-                f"{what}\n the specification says: {expected}\n the implementation says: {observed}\nafter ({self.member.rebalance})\n  {story}"
+                f"{what}\n the specification says: {expected}\n the implementation says: {observed}\n"
+                f"after ({self.member.rebalance})\n  {story}"
             )
 
     def fired(self) -> list[Goal]:

@@ -18,6 +18,7 @@ from functools import cache
 from typing import NamedTuple
 
 from groupspec.spec.compiler.member import IllegalEvent, Member, MemberState, Move
+from groupspec.spec.compiler.table import Row
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.terms import Value
 
@@ -63,6 +64,7 @@ class Exploration:
     member: Member
     start: MemberState
     edges: dict[MemberState, tuple[_Edge, ...]] = field(default_factory=dict)
+    answers: dict[tuple[str, str], tuple[Row, MemberState, Offer]] = field(default_factory=dict)
     parents: dict[MemberState, tuple[MemberState, Offer] | None] = field(default_factory=dict)
 
     def run(self) -> Exploration:
@@ -78,8 +80,11 @@ class Exploration:
             for offer in offers:
                 try:
                     reaction = self.member.react(state, offer.event, dict(offer.inputs))
-                except IllegalEvent:
+                except IllegalEvent as illegal:
+                    self._note(illegal.machine, illegal.row, state, offer)
                     continue
+                for move in reaction.moves:
+                    self._note(move.machine, move.row, state, offer)
                 edges.append(
                     _Edge(offer, reaction.state, tuple(m for m in reaction.moves if m.row.kind == "transition"))
                 )
@@ -88,6 +93,11 @@ class Exploration:
                     queue.append(reaction.state)
             self.edges[state] = tuple(edges)
         return self
+
+    def _note(self, machine: str, row: Row, state: MemberState, offer: Offer) -> None:
+        """Remember the first state in which a row answers an event that comes from outside."""
+        if row.event == offer.event:
+            self.answers.setdefault((machine, row.id), (row, state, offer))
 
     def way_to(self, state: MemberState) -> tuple[Offer, ...]:
         """The shortest run that ends in `state`."""

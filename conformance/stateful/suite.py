@@ -82,7 +82,8 @@ def walk(route: Route, target: str, rebalance: str, start: Start, variant: int =
     """Run one route; the run, and whether every event of it could be brought about."""
     member = member_of(target, rebalance)
     run = start(target, member, member.initial(auto_commit=route.auto_commit, static=route.static))
-    return run, all([run.offer(offer, variant) for offer in route.offers])
+    happened = [run.offer(offer, variant) for offer in route.offers]
+    return run, all(happened)
 
 
 def walk_all(

@@ -124,6 +124,7 @@ class Translation:
     member: Member
     sent: dict[int, Sent] = field(default_factory=dict)
     asks: int = 0
+    topics: tuple[str, ...] = ()
     unsolicited: Offer | None = None
 
     def note_lost(self) -> None:
@@ -169,7 +170,9 @@ class Translation:
         if isinstance(event, impl.TimerExpired):
             return self._expiry(event.timer)
         if isinstance(event, impl.Subscribe):
-            return [Offer("rejoin_requested" if self.member.value_of(state, "subscribed") else "subscribed_to_topics")]
+            changed = self.member.value_of(state, "subscribed") and event.topics != self.topics
+            self.topics = event.topics
+            return [Offer("rejoin_requested" if changed else "subscribed_to_topics")]
         if isinstance(event, impl.FetchCommitted):
             self.asks += 1
         return [Offer(COMMANDS[type(event)])] if type(event) in COMMANDS else []
