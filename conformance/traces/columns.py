@@ -14,7 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from groupspec.conformance.traces import kernel, ownership
+from groupspec.conformance.traces.plain import says_late
 from groupspec.conformance.traces.projection import Projection
+from groupspec.conformance.traces.registers import UNKNOWN
 from groupspec.conformance.traces.schema import ERROR_CODES, EVENT_CODES, EVENTS, SOURCE_CODES, Settings
 from groupspec.conformance.traces.trace_rules import RULES, Violation, detail
 
@@ -102,7 +104,7 @@ class TableChecker:
         batch = (
             begins, seq, at_us, _lookup(table, "source", SOURCE_CODES, 0), events,
             _lookup(table, "error", ERROR_CODES, ERROR_CODES["OTHER"]),
-            table["generation"].to_numpy().astype(np.int64), starts, parts, *_settings(table, events),
+            table["generation"].to_numpy().astype(np.int64), _late(table), starts, parts, *_settings(table, events),
         )  # fmt: skip
         findings, claims = self._judge(batch, table.num_rows)
         self._keep(table, findings)
@@ -189,6 +191,17 @@ def _lookup(table: pa.Table, name: str, codes: Mapping[str, int], otherwise: int
     words = table[name].chunk(0).dictionary.to_pylist()
     numbers = np.array([*(codes.get(word, otherwise) for word in words), 0], np.int64)
     return numbers[_indices(table, name)]
+
+
+def _late(table: pa.Table) -> Ints:
+    """What the rows say of being late: NO, YES, or UNKNOWN. Details repeat: each distinct one is decoded once."""
+    details = table["detail"].combine_chunks().dictionary_encode()
+    if isinstance(details, pa.ChunkedArray):
+        details = details.chunk(0)
+    answers = [says_late(msgspec.Raw(text)) for text in details.dictionary.to_pylist()]
+    said = np.array([*(UNKNOWN if answer is None else int(answer) for answer in answers), UNKNOWN], np.int64)
+    late: Ints = said[details.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+    return late
 
 
 def _settings(table: pa.Table, events: Ints) -> tuple[Ints, Ints]:

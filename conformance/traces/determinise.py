@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from groupspec.conformance.traces.projection import (
+    DEMANDING,
     JUDGED_SOURCES,
     REBALANCES,
     Configuration,
@@ -17,6 +18,7 @@ from groupspec.conformance.traces.projection import (
     symbol_table,
 )
 from groupspec.conformance.traces.schema import SOURCES
+from groupspec.conformance.traces.simulation import bits, prune, quotient, simulators, union
 from groupspec.spec.compiler.tables import tables
 
 MACHINE: Final = "rebalance"
@@ -25,27 +27,37 @@ UNKNOWN_NAME: Final = "unknown"
 
 
 class Graph:
-    """All configurations that one observer can get into, and the bit masks that lead from each to the next.
+    """All configurations that one observer can get into, reduced, and the sets that lead from each to the next.
 
-    A set of configurations is one Python integer, a bit for each: unions are then one instruction for sixty-four of them.
+    Attributes:
+        start: The class of a member that has just been made.
+        after: [class][symbol] -> the set of classes after it, hidden events before it included.
+        states: [class] -> the machine's state.
     """
 
     def __init__(self, observer: Observer, symbols: list[Symbol]) -> None:
-        self.configurations: list[Configuration] = []
+        self._configurations: list[Configuration] = []
         self._number: dict[Configuration, int] = {}
         self._take(observer.start())
         hidden: list[int] = []
-        self.after: list[list[int]] = []
-        while len(hidden) < len(self.configurations):
-            configuration = self.configurations[len(hidden)]
+        visible: list[list[int]] = []
+        while len(hidden) < len(self._configurations):
+            configuration = self._configurations[len(hidden)]
             hidden.append(self._mask(observer.hidden(configuration)))
-            self.after.append([self._mask(observer.after(configuration, symbol)) for symbol in symbols])
-        self.closure = self._close(hidden)
+            visible.append([self._mask(observer.after(configuration, symbol)) for symbol in symbols])
+        self._hide(hidden, visible, symbols)
+        reduced = quotient(visible, [configuration.state for configuration in self._configurations])
+        self.start = reduced.class_of[0]
+        self.after = reduced.after
+        self.above = simulators(self.after)
+        self.states = [""] * len(self.after)
+        for configuration, number in zip(self._configurations, reduced.class_of, strict=True):
+            self.states[number] = configuration.state
 
     def _take(self, configuration: Configuration) -> int:
         if configuration not in self._number:
-            self._number[configuration] = len(self.configurations)
-            self.configurations.append(configuration)
+            self._number[configuration] = len(self._configurations)
+            self._configurations.append(configuration)
         return self._number[configuration]
 
     def _mask(self, found: set[Configuration]) -> int:
@@ -54,47 +66,30 @@ class Graph:
             mask |= 1 << self._take(configuration)
         return mask
 
-    def _close(self, hidden: list[int]) -> list[int]:
-        """For each configuration, all that hidden events can make of it."""
+    @staticmethod
+    def _hide(hidden: list[int], visible: list[list[int]], symbols: list[Symbol]) -> None:
+        """Puts the hidden events that may have happened before a symbol into the symbol's steps."""
         closed = [mask | 1 << number for number, mask in enumerate(hidden)]
         changed = True
         while changed:
-            changed = False
-            for number, mask in enumerate(closed):
-                wider = union(closed, mask)
-                if wider != mask:
-                    closed[number] = wider
-                    changed = True
-        return closed
+            wider = [union(closed, mask) for mask in closed]
+            changed, closed = wider != closed, wider
+        for place, symbol in enumerate(symbols):
+            if symbol.event in DEMANDING:
+                column = [steps[place] for steps in visible]
+                for number, steps in enumerate(visible):
+                    steps[place] = union(column, closed[number])
 
     def move(self, members: int, symbol: int) -> int:
-        """The set after a symbol, closed under hidden events."""
+        """The set after a symbol."""
         reached = 0
         for number in bits(members):
             reached |= self.after[number][symbol]
-        return union(self.closure, reached)
+        return prune(reached, self.above)
 
     def name(self, members: int) -> str:
         """The machine's states in a set."""
-        return "|".join(sorted({self.configurations[number].state for number in bits(members)}))
-
-
-def bits(mask: int) -> list[int]:
-    """The places of the ones."""
-    found = []
-    while mask:
-        lowest = mask & -mask
-        found.append(lowest.bit_length() - 1)
-        mask ^= lowest
-    return found
-
-
-def union(masks: list[int], members: int) -> int:
-    """The union of the masks of all members."""
-    reached = 0
-    for number in bits(members):
-        reached |= masks[number]
-    return reached
+        return "|".join(sorted({self.states[number] for number in bits(members)}))
 
 
 class _Builder:
@@ -114,20 +109,21 @@ class _Builder:
         queue: list[int] = []
         first = len(self.names)
 
-        def take(members: int) -> int:
-            if members == 0:
+        def take(reached: int) -> int:
+            """The number of a set."""
+            if reached == 0:
                 return -1
-            if members not in number:
-                number[members] = first + len(queue)
-                queue.append(members)
-            return number[members]
+            if reached not in number:
+                number[reached] = first + len(queue)
+                queue.append(reached)
+                self.names.append(graph.name(reached))
+            return number[reached]
 
         assigned = next(place for place, symbol in enumerate(self.symbols) if symbol.event == "assigned")
-        self.start[mode] = take(graph.closure[0])
-        known_again = take(graph.move((1 << len(graph.configurations)) - 1, assigned))
+        self.start[mode] = take(1 << graph.start)
+        known_again = take(graph.move((1 << len(graph.states)) - 1, assigned))
         for members in queue:  # it grows while it is read
             self.rows.append([take(graph.move(members, symbol)) for symbol in range(len(self.symbols))])
-            self.names.append(graph.name(members))
         self._add_unknown(mode, known_again, assigned)
 
     def _add_unknown(self, mode: int, known_again: int, assigned: int) -> None:

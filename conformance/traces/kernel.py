@@ -43,7 +43,10 @@ _UNKNOWN_MEMBER, _ILLEGAL_GENERATION, _FENCED = (
     ERROR_CODES[name] for name in ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "FENCED_INSTANCE_ID")
 )
 
+_DISCONNECTED, _TIMED_OUT = ERROR_CODES["DISCONNECTED"], ERROR_CODES["TIMED_OUT"]
+
 _CONFIG = EVENT_CODES["config"]
+_UNSUBSCRIBED = EVENT_CODES["unsubscribed"]
 _POLL = EVENT_CODES["poll"]
 _LOOKUP_SENT = EVENT_CODES["lookup_sent"]
 _LOOKUP_ANSWERED = EVENT_CODES["lookup_answered"]
@@ -190,6 +193,11 @@ def _lose_identity(r):  # type: ignore[no-untyped-def]
 @numba.njit(cache=True, nogil=True)
 def _lose_coordinator(r):  # type: ignore[no-untyped-def]
     r[_COORDINATOR] = _NO
+    _give_up_requests(r)
+
+
+@numba.njit(cache=True, nogil=True)
+def _give_up_requests(r):  # type: ignore[no-untyped-def]
     if r[_JOIN_OUT] != _NO:
         r[_JOIN_OUT] = _UNKNOWN
     if r[_SYNC_OUT] != _NO:
@@ -241,7 +249,7 @@ def _find(findings, count, row, rule, a, b, partition, state):  # type: ignore[n
 
 @numba.njit(cache=True, nogil=True)
 def judge(  # type: ignore[no-untyped-def]
-    begins, seq, at_us, source, event, error, generation, part_start, parts, setting, settings,
+    begins, seq, at_us, source, event, error, generation, said_late, part_start, parts, setting, settings,
     r, owned_by, owned, place, symbols, next_state, start, unknown, findings, claims,
 ):  # fmt: skip
     """Judges a batch. Returns how many findings and claims there were; more than fit means: again, with more room.
@@ -272,6 +280,8 @@ def judge(  # type: ignore[no-untyped-def]
             found = _find(findings, found, i, _GAP, r[_LAST_SEQ] + 1, seq[i], -1, state)
             _forget(r, seq[i] - r[_LAST_SEQ] - 1, mode, unknown)
         r[_LAST_SEQ] = seq[i]
+        if e == _CONFIG:
+            r[_LAST_AT] = r[_NOW] = at  # another process, another clock
         if at < r[_LAST_AT]:
             found = _find(findings, found, i, _TIME_BACK, r[_LAST_AT], at, -1, state)
         r[_LAST_AT] = at
@@ -288,13 +298,15 @@ def judge(  # type: ignore[no-untyped-def]
                 r[_LIFE_AT] = now
             shows = not (r[_SOURCE] == _WIRE and r[_STATIC] == _YES)
             judged = e == _HEARTBEAT_SENT or (e == _POLL and shows)
-            if judged and poll_over and now - r[_POLL_AT] > r[_POLL_US] + _GRACE_US:
+            if judged and poll_over and r[_COORDINATOR] == _YES and now - r[_POLL_AT] > r[_POLL_US] + _GRACE_US:
                 waited = (now - r[_POLL_AT]) // 1000
                 found = _find(findings, found, i, _POLL_GAP, r[_POLL_US] // 1000, waited, -1, state)
                 r[_POLL_SEEN] = _NO
 
-        # An answer to a request of another generation is late: the table does not hear of it (rule J9)
-        late = (e in (_HEARTBEAT_ANSWERED, _COMMIT_ANSWERED)) and g != r[_GENERATION]
+        # An answer to a request of another generation is late, one of none is not the group's: the table hears of neither
+        late = said_late[i] == _YES
+        if said_late[i] == _UNKNOWN and e in (_HEARTBEAT_ANSWERED, _COMMIT_ANSWERED):
+            late = g == _NO_GENERATION or g != r[_GENERATION]
 
         # Requests and answers are counted
         api = _API[e]
@@ -306,7 +318,7 @@ def judge(  # type: ignore[no-untyped-def]
             _COMMIT_ANSWERED,
             _LOOKUP_ANSWERED,
         )
-        if answer:
+        if answer and error[i] != _DISCONNECTED and error[i] != _TIMED_OUT:
             r[_ANSWERED + api] += 1
             if r[_ANSWERED + api] > r[_ASKED + api]:
                 found = _find(findings, found, i, _UNASKED, r[_ASKED + api], r[_ANSWERED + api], -1, state)
@@ -389,6 +401,10 @@ def judge(  # type: ignore[no-untyped-def]
             _lose_coordinator(r)
         elif e == _SESSION_EXPIRED:
             r[_LIFE_AT] = now
+        elif e == _UNSUBSCRIBED:
+            _give_up_requests(r)
+            r[_GENERATION] = r[_BEFORE] = r[_JOINED] = _UNKNOWN_GENERATION
+            r[_ACTIVE] = _NO
         elif e == _POLL_EXPIRED:
             r[_ACTIVE] = _NO
             r[_GENERATION] = r[_BEFORE] = _UNKNOWN_GENERATION

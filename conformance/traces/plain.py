@@ -21,10 +21,11 @@ from groupspec.conformance.traces.registers import (
     UNKNOWN_GENERATION,
     YES,
 )
-from groupspec.conformance.traces.schema import ERROR_CODES, EVENT_CODES, Settings, TraceLine
+from groupspec.conformance.traces.schema import ERROR_CODES, EVENT_CODES, AnswerDetail, Settings, TraceLine
 from groupspec.conformance.traces.trace_rules import CODES, Violation, detail
 
 _EXPELLED: Final = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "FENCED_INSTANCE_ID")
+_NO_ANSWER: Final = ("DISCONNECTED", "TIMED_OUT")  # the transport gave up; the answer may still come, late
 _BY_GENERATION: Final = ("heartbeat_answered", "commit_answered")
 _NOT_ACTIONS: Final = ("T-TIME-BACKWARDS", "T-SEQUENCE-GAP")
 
@@ -39,6 +40,12 @@ class Claim(msgspec.Struct, frozen=True, order=True):
     state: str
     event: str
     at_us: int
+
+
+def says_late(detail: msgspec.Raw | msgspec.UnsetType) -> bool | None:
+    """What the recorder itself says about an answer, `"late": true` or `false` in the detail; None: nothing."""
+    late = None if detail is msgspec.UNSET else msgspec.json.decode(detail, type=AnswerDetail).late
+    return late if isinstance(late, bool) else None
 
 
 class PlainMember:
@@ -84,12 +91,16 @@ class PlainMember:
             self._report("T-SEQUENCE-GAP", self.last_seq + 1, line.seq)
             self._forget(line.seq - self.last_seq - 1)
         self.last_seq = line.seq
+        if line.event == "config":
+            self.last_at = self.now = line.at_us  # another process, another clock
         if line.at_us < self.last_at:
             self._report("T-TIME-BACKWARDS", self.last_at, line.at_us)
         self.last_at = line.at_us
         self.now = max(self.now, line.at_us)
-        # An answer to a request of another generation is late: the table does not hear of it (rule J9).
-        self.late = line.event in _BY_GENERATION and line.generation != self.generation
+        # An answer to a request of another generation is late, one of none is not the group's: the table hears of neither.
+        other = line.generation == NO_GENERATION or line.generation != self.generation
+        said = says_late(line.detail)
+        self.late = (line.event in _BY_GENERATION and other) if said is None else said
         self._check_gaps()
         getattr(self, f"_on_{line.event}", self._on_other)()
         self._step_table()
@@ -131,7 +142,7 @@ class PlainMember:
             self._report("T-HEARTBEAT-GAP", session_us // 1000, silent_us // 1000)
             self.life_at = self.now
         judged = self.line.event == "heartbeat_sent" or (self.line.event == "poll" and self._poll_expiry_would_show())
-        if judged and poll_over and self.now - self.poll_at > poll_us + GRACE_US:
+        if judged and self.coordinator and poll_over and self.now - self.poll_at > poll_us + GRACE_US:
             self._report("T-POLL-GAP", poll_us // 1000, (self.now - self.poll_at) // 1000)
             self.poll_seen = NO
 
@@ -245,6 +256,13 @@ class PlainMember:
     def _on_session_expired(self) -> None:
         self.life_at = self.now
 
+    def _on_unsubscribed(self) -> None:
+        # Without a coordinator nothing shows when the identity goes, or that a request is given up.
+        self.join_out = UNKNOWN if self.join_out else NO
+        self.sync_out = UNKNOWN if self.sync_out else NO
+        self.generation = self.generation_before = self.joined = UNKNOWN_GENERATION
+        self.active = NO
+
     def _on_poll_expired(self) -> None:
         self.active = NO
         self.generation = self.generation_before = UNKNOWN_GENERATION
@@ -256,6 +274,8 @@ class PlainMember:
         self.owned_known = True
 
     def _answered(self, api: str) -> None:
+        if self.line.error in _NO_ANSWER:
+            return
         self.answered[api] += 1
         if self.answered[api] > self.asked[api]:
             self._report("T-UNASKED-ANSWER", self.asked[api], self.answered[api])

@@ -8,7 +8,8 @@ the machine; it follows the set of all states that explain what was seen. Those 
    and that the trace has not shown yet. Variables of other machines and inputs that a trace does not show may have any value.
 2. A *symbol* is a visible event (with what its error means). It maps a configuration to the configurations after it, through the
    compiled step of the specification; what the machine tells itself (`join_needed`, ...) is handled at once, as `member.py` says.
-3. Hidden events (backoffs, deadlines, metadata changes) may happen at any time: the sets are closed under them.
+3. Hidden events (backoffs, deadlines, metadata changes) may happen at any time. They change nothing that a trace shows but
+   requests that are sent and callbacks that begin, so a set is closed under them just before these (`DEMANDING`).
 4. The subset construction makes one state out of each set that can occur. An empty set is an illegal transition: no row of the
    table explains the event.
 
@@ -53,16 +54,32 @@ PLAIN_EVENTS: Final = {
     "poll_expired": ("poll_limit_reached",),
     "assigned": ("partitions_assigned",),
 }
+# An assignment that cannot be read, or no longer fits the subscription, is to the machine a SyncGroup that failed (rule J1).
+UNUSABLE: Final = {"sync_accepted": ("sync_accepted", "sync_rebalance_in_progress", "sync_fatal")}
 CALLBACK_STARTS: Final = {"revoked_started": False, "lost_started": True}
 CALLBACK_ENDS: Final = {"revoked": False, "lost": True}
 # What happens without a line in the trace.
+_HIDDEN_INSIDE: Final = (
+    "join_backoff_elapsed",
+    "commit_backoff_elapsed",
+    "commit_deadline_expired",
+    "rejoin_requested",
+    "leave_requested",
+    "callback_started",
+)
 HIDDEN: Final = {
-    "reference": ("join_backoff_elapsed", "commit_backoff_elapsed", "commit_deadline_expired", "rejoin_requested",
-                  "leave_requested"),
-    "wire": ("join_backoff_elapsed", "commit_backoff_elapsed", "commit_deadline_expired", "rejoin_requested",
-             "leave_requested", "subscribed_to_topics", "application_polled", "coordinator_found", "coordinator_lost",
-             "poll_limit_reached"),
-}  # fmt: skip
+    "reference": _HIDDEN_INSIDE,
+    "wire": (
+        *_HIDDEN_INSIDE,
+        "subscribed_to_topics",
+        "application_polled",
+        "coordinator_found",
+        "coordinator_lost",
+        "poll_limit_reached",
+    ),
+}
+# What a hidden event may have brought about.
+DEMANDING: Final = ("join_sent", "leave_sent", "revoked_started", "revoked", "lost_started", "lost")
 MOST_PENDING: Final = 2
 EITHER: Final = "either"
 # The variables of the machine that a configuration remembers. The others may have any value at every step: what they would
@@ -178,7 +195,7 @@ class Observer:
                 return set()
             return {configuration._replace(pending=waiting[1:], out=_out_after_sending(configuration.out, waiting[0]))}
         if configuration.pending and symbol.event not in BETWEEN[self.source]:
-            return set()
+            return self._before_sync(configuration, symbol)
         if symbol.event == "assigned_started":
             return {configuration} if configuration.state == "ASSIGNING_PARTITIONS" else set()
         if symbol.event in CALLBACK_STARTS:
@@ -188,31 +205,50 @@ class Observer:
         if symbol.event in ("join_answered", "sync_answered"):
             return self._answered(configuration, symbol)
         meanings = PLAIN_EVENTS.get(symbol.event, (symbol.meaning,))
-        reached = {after for meaning in meanings for after in self.react(configuration, meaning)}
+        reached = {after for meaning in meanings for before in self._may_be_in_callback(configuration)
+                   for after in self.react(before, meaning)}  # fmt: skip
+        if self.source == "wire" and symbol.event in ANSWER_EVENTS:
+            reached.add(configuration)  # sent, but not necessarily received
         if symbol.event in ("coordinator_lost", "assigned"):
             return {after._replace(out="") for after in reached}
         return reached
 
     def _answered(self, configuration: Configuration, symbol: Symbol) -> set[Configuration]:
-        """An answer to JoinGroup or SyncGroup: the one waited for, or a late one, which is ignored."""
-        late = {configuration} if configuration.out != ANSWER_EVENTS[symbol.event] else set()
+        """An answer to JoinGroup or SyncGroup: the one waited for, or a late one, which is ignored.
+
+        On the wire it has been sent; the member may do something else before it receives it.
+        """
+        is_late = configuration.out != ANSWER_EVENTS[symbol.event] or self.source == "wire"
+        late = {configuration} if is_late else set()
         if configuration.out not in (ANSWER_EVENTS[symbol.event], EITHER):
             return late
         kept = EITHER if configuration.out == EITHER else ""
-        return late | self.react(configuration._replace(out=kept), symbol.meaning)
+        meanings = UNUSABLE.get(symbol.meaning, (symbol.meaning,))
+        return late | {after for m in meanings for after in self.react(configuration._replace(out=kept), m)}
+
+    def _before_sync(self, configuration: Configuration, symbol: Symbol) -> set[Configuration]:
+        """A leader that lacks metadata lets SyncGroup wait; if the group goes on without it, it joins again instead."""
+        if configuration.pending != ("SyncGroup",) or symbol.event not in ("poll", "heartbeat_answered"):
+            return set()
+        if symbol.meaning == "heartbeat_rebalance_in_progress":
+            return self.react(configuration._replace(pending=()), "sync_rebalance_in_progress")
+        return {configuration}
+
+    def _may_be_in_callback(self, configuration: Configuration) -> set[Configuration]:
+        """The polling thread begins a callback by itself; the line about it comes when the other thread hears of it."""
+        if configuration.state != "REVOKING_PARTITION" or configuration.values[self.running]:
+            return {configuration}
+        return {configuration} | self.react(configuration, "callback_started")
 
     def _callback_started(self, configuration: Configuration, lost: bool) -> set[Configuration]:
+        """The polling thread has begun a callback. The line may be late: then it runs already, and its kind is settled."""
         if configuration.state != "REVOKING_PARTITION" or configuration.values[self.lost] is not lost:
             return set()
-        return self.react(configuration, "callback_started")
+        return {configuration} if configuration.values[self.running] else self.react(configuration, "callback_started")
 
     def _callback_ended(self, configuration: Configuration, lost: bool) -> set[Configuration]:
-        if configuration.state != "REVOKING_PARTITION" or configuration.values[self.lost] is not lost:
-            return set()
-        if configuration.values[self.running]:
-            return self.react(configuration, "partitions_revoked")
-        started = self._callback_started(configuration, lost) if self.source == "wire" else set()
-        return {after for begun in started for after in self.react(begun, "partitions_revoked")}
+        begun = self._callback_started(configuration, lost)
+        return {after for running in begun for after in self.react(running, "partitions_revoked")}
 
     def hidden(self, configuration: Configuration) -> set[Configuration]:
         """The configurations after one hidden event."""
@@ -248,8 +284,9 @@ class Observer:
         for place, value in zip(self.tracked, now.values, strict=True):
             values[place] = value
         free = [place for place in self._places_read(now.state, event) if place not in self.tracked]
-        # Whether an answer is late is known before it comes here.
-        domains = [(True,) if name == "current" else VARIABLES[name].domain for name in SPEC_EVENTS[event].inputs]
+        # Whether an answer is late is known before it comes here; but not whether a commit is this machine's own.
+        known = {} if event.startswith("commit_") else {"current": (True,)}
+        domains = [known.get(name, VARIABLES[name].domain) for name in SPEC_EVENTS[event].inputs]
         inputs = list(product(*domains))
         for chosen in product(*(self.step.variables[place].domain for place in free)):
             for place, value in zip(free, chosen, strict=True):

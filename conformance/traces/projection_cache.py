@@ -17,12 +17,12 @@ from typing import Final
 
 import numpy as np
 
-from groupspec.conformance.traces import determinise, projection, schema
+from groupspec.conformance.traces import determinise, projection, schema, simulation
 from groupspec.conformance.traces.projection import REBALANCES, Projection
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.tables import tables
 
-_MADE_FROM: Final = (determinise, projection, schema, vocabulary)
+_MADE_FROM: Final = (determinise, projection, schema, simulation, vocabulary)
 _ARRAYS: Final = ("symbols", "next_state", "start", "unknown", "names")
 
 

@@ -123,6 +123,12 @@ class Settings(msgspec.Struct, gc=False, frozen=True):
     static: bool = False
 
 
+class AnswerDetail(msgspec.Struct, gc=False, frozen=True):
+    """What the kernel reads in the detail of an answer: whether the member itself took it as late (rule J9)."""
+
+    late: object = None
+
+
 # Strings are dictionary encoded: a trace repeats few of them very often.
 _TEXT: Final = pa.dictionary(pa.int32(), pa.string())
 

@@ -45,7 +45,7 @@ RULES: Final[tuple[TraceRule, ...]] = (
     ),
     TraceRule(
         "T-TIME-BACKWARDS",
-        "Within a member, time does not go back.",
+        "Within one process of a member, time does not go back.",
         (),
         "{us} us earlier than the event before",
     ),

@@ -1,0 +1,131 @@
+"""Writes down what a member tells about itself: trace events in, NDJSON lines out.
+
+Whoever records (the reference through its `trace` hook, the wire kit from its broker's log) hands over events that have the
+fields of `RecordedEvent`; the recorder adds the run and the source. Calls must not overlap: the caller holds a lock if
+events come from several threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import BinaryIO, Final, Protocol, Self
+
+import msgspec
+
+from groupspec.conformance.traces.schema import SourceName, TraceLine
+
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+class RecordedEvent(Protocol):
+    """One event of one member, as its recorder sees it; `groupspec.impl.trace.TraceEvent` is one."""
+
+    @property
+    def group(self) -> str:
+        """The group's id."""
+
+    @property
+    def member(self) -> str:
+        """The client id."""
+
+    @property
+    def seq(self) -> int:
+        """Counts from 0, without gaps, in one process."""
+
+    @property
+    def at_us(self) -> int:
+        """The clock, in microseconds."""
+
+    @property
+    def event(self) -> str:
+        """What happened: a name of the schema's closed list."""
+
+    @property
+    def error(self) -> str | None:
+        """The error's name in an answer."""
+
+    @property
+    def generation(self) -> int:
+        """The generation; -1: none."""
+
+    @property
+    def member_id(self) -> str:
+        """The broker's id for the member."""
+
+    @property
+    def partitions(self) -> Sequence[str]:
+        """What a callback was about."""
+
+    @property
+    def detail(self) -> Mapping[str, str | int | bool | list[str]]:
+        """Anything more."""
+
+
+class Recorder:
+    """Turns events of one run into lines.
+
+    A client id that starts a second time in a run (its `config` event comes again) goes on counting where it had stopped:
+    to a reader it is the same member.
+    """
+
+    def __init__(self, run: str, source: SourceName, write: Callable[[bytes], object]) -> None:
+        self.run = run
+        self.source = source
+        self._write = write
+        self._first: dict[tuple[str, str], int] = {}
+        self._next: dict[tuple[str, str], int] = {}
+
+    def __call__(self, event: RecordedEvent) -> None:
+        """Writes one line, in one piece.
+
+        Raises:
+            msgspec.ValidationError: the event breaks the schema; nothing was written.
+        """
+        self._write(_ENCODER.encode(self.line(event)) + b"\n")
+
+    def line(self, event: RecordedEvent) -> TraceLine:
+        """The event as a line of the schema; counts it as recorded."""
+        member = (event.group, event.member)
+        if event.event == "config":
+            self._first[member] = self._next.get(member, 0)
+        seq = self._first.get(member, 0) + event.seq
+        self._next[member] = seq + 1
+        fields: dict[str, object] = {
+            "v": 1,
+            "run": self.run,
+            "group": event.group,
+            "member": event.member,
+            "seq": seq,
+            "at_us": event.at_us,
+            "source": self.source,
+            "event": event.event,
+            "error": event.error,
+            "generation": event.generation,
+            "member_id": event.member_id,
+            "partitions": list(event.partitions),
+        }
+        if event.detail:
+            fields["detail"] = msgspec.Raw(_ENCODER.encode(dict(event.detail)))
+        return msgspec.convert(fields, TraceLine)
+
+
+class FileRecorder:
+    """A recorder that writes a file; use it in a `with` block.
+
+    Each line is flushed, so that a process that is killed loses at most the line it was writing.
+    """
+
+    def __init__(self, file: Path, run: str, source: SourceName) -> None:
+        self._file: BinaryIO = file.open("ab")
+        self.record = Recorder(run, source, self._write)
+
+    def _write(self, line: bytes) -> None:
+        self._file.write(line)
+        self._file.flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._file.close()
