@@ -1,0 +1,338 @@
+"""The network behind a consumer: non-blocking sockets, one connection per broker and one more for the coordinator.
+
+All calls come from one thread, the one that drives the core; only `wake` may come from any. Brokers are found by asking
+any of the bootstrap servers: every Metadata answer that passes through tells where the nodes are. The coordinator has a
+connection of its own, so that no heartbeat ever waits behind a long Fetch (rule D4).
+
+A request ends with its answer, or with `NoAnswer`: TIMED_OUT if its own time is up, which also closes its connection;
+DISCONNECTED for everything else that a closed connection takes with it. After a failure, a broker is left alone for a
+while that doubles with each further failure; requests for it wait, as far as their time allows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import selectors
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from groupspec.impl.core.events import ANY_NODE, COORDINATOR, ResponseReceived, SendRequest
+from groupspec.impl.core.messages import ErrorCode, MetadataResponse, NoAnswer
+from groupspec.impl.network.connection import Connection, Phase
+from groupspec.impl.network.errors import CodecError
+from groupspec.impl.network.frames import DEFAULT_LIMIT
+
+RECONNECT_BACKOFF_MS: Final = 50
+RECONNECT_BACKOFF_MAX_MS: Final = 1_000
+SETUP_TIMEOUT_MS: Final = 10_000
+_READ_SIZE: Final = 256 * 1024
+
+Address = tuple[str, int]
+
+
+def parse_bootstrap(servers: str | Sequence[str]) -> list[Address]:
+    """Addresses out of "host:port,host:port", or of a list of such. Raises ValueError with the one that is wrong."""
+    texts = servers.split(",") if isinstance(servers, str) else list(servers)
+    addresses = []
+    for text in texts:
+        host, colon, port = text.strip().rpartition(":")
+        if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
+            raise ValueError(f"bootstrap_servers has {text.strip()!r}: must be host:port, for example localhost:9092")
+        addresses.append((host.strip("[]"), int(port)))
+    if not addresses:
+        raise ValueError("bootstrap_servers is empty: name at least one broker as host:port")
+    return addresses
+
+
+@dataclass
+class _Backoff:
+    failures: int = 0
+    until_ms: int = 0
+
+
+@dataclass
+class _Link:
+    """A connection and its socket. Without a socket it waits for the end of a backoff."""
+
+    address: Address
+    for_coordinator: bool
+    connection: Connection
+    socket: socket.socket | None = None
+    tried: set[Address] = field(default_factory=set)
+
+
+class SocketTransport:
+    """The Transport of `groupspec.impl.core.transport`, over TCP. `now_ms` is the clock of the driver."""
+
+    def __init__(
+        self,
+        bootstrap_servers: str | Sequence[str],
+        client_id: str,
+        now_ms: Callable[[], int],
+        *,
+        frame_limit: int = DEFAULT_LIMIT,
+    ) -> None:
+        self._bootstrap = parse_bootstrap(bootstrap_servers)
+        self._client_id = client_id
+        self._now_ms = now_ms
+        self._frame_limit = frame_limit
+        self._selector = selectors.DefaultSelector()
+        self._links: dict[Address, _Link] = {}
+        self._coordinator: _Link | None = None
+        self._coordinator_address: Address | None = None
+        self._nodes: dict[int, Address] = {}
+        self._backoffs: dict[Address, _Backoff] = {}
+        self._next_bootstrap = 0
+        self._answers: list[ResponseReceived] = []
+        self._waker, self._woken = socket.socketpair()
+        for end in (self._waker, self._woken):
+            end.setblocking(False)
+        self._selector.register(self._woken, selectors.EVENT_READ, None)
+        self._closed = False
+
+    # What the driver calls -------------------------------------------------------------------------------------------
+
+    def connect_coordinator(self, node_id: int, host: str, port: int) -> None:
+        """From now on requests to COORDINATOR go there, over a connection that nothing else uses."""
+        self._nodes[node_id] = (host, port)
+        if self._coordinator_address != (host, port):
+            self.disconnect_coordinator()
+        self._coordinator_address = (host, port)
+
+    def disconnect_coordinator(self) -> None:
+        """Close that connection; requests under way on it are dropped without a word."""
+        self._coordinator_address = None
+        if self._coordinator is not None:
+            self._drop(self._coordinator)
+
+    def send(self, request: SendRequest, now_ms: int) -> None:
+        """Queue a request; never blocks."""
+        link = self._link_for(request)
+        if link is None:
+            self._no_answer(request, ErrorCode.DISCONNECTED)
+        else:
+            link.connection.submit(request, now_ms + request.timeout_ms)
+            self._collect(link)
+
+    def poll(self, timeout_ms: int) -> list[ResponseReceived]:
+        """Move bytes until there is an answer, `wake` is called, or the time is up."""
+        end_ms = self._now_ms() + timeout_ms
+        woken = False
+        while True:
+            now_ms = self._now_ms()
+            self._open_due(now_ms)
+            self._expire(now_ms)
+            wait_ms = 0 if self._answers or woken else self._wait_ms(now_ms, end_ms)
+            woken = self._move_bytes(wait_ms) or woken
+            if self._answers or woken or self._now_ms() >= end_ms:
+                answers, self._answers = self._answers, []
+                return answers
+
+    def wake(self) -> None:
+        """Let the current poll, or the next one, return at once. May be called from any thread."""
+        # A full pipe wakes as well as one more byte would; a closed one belongs to a transport that nobody polls.
+        with contextlib.suppress(OSError):
+            self._waker.send(b"\0")
+
+    def close(self, timeout_ms: int) -> None:
+        """Send what is queued, for at most `timeout_ms`, then close everything. Does nothing the second time."""
+        if self._closed:
+            return
+        self._closed = True
+        end_ms = self._now_ms() + timeout_ms
+        while any(link.connection.outgoing for link in self._all_links()) and self._now_ms() < end_ms:
+            self._move_bytes(min(10, end_ms - self._now_ms()))
+        for link in self._all_links():
+            self._drop(link)
+        self._selector.close()
+        self._waker.close()
+        self._woken.close()
+
+    # Which connection ------------------------------------------------------------------------------------------------
+
+    def _link_for(self, request: SendRequest) -> _Link | None:
+        if self._closed:
+            return None
+        if request.node == COORDINATOR:
+            if self._coordinator is None and self._coordinator_address is not None:
+                self._coordinator = self._new_link(self._coordinator_address, for_coordinator=True)
+            return self._coordinator
+        if request.node == ANY_NODE:
+            return self._any_link()
+        address = self._nodes.get(request.node) if isinstance(request.node, int) else None
+        return None if address is None else self._link_to(address)
+
+    def _any_link(self) -> _Link:
+        """The least busy connection that works; else one that may; else a new one."""
+        ready = [link for link in self._links.values() if link.connection.phase is Phase.READY]
+        candidates = ready or list(self._links.values())
+        if candidates:
+            return min(candidates, key=lambda link: link.connection.load)
+        return self._link_to(self._another_address(set()) or self._bootstrap[0])
+
+    def _another_address(self, tried: set[Address]) -> Address | None:
+        """The next broker to try: first those that did not fail lately, the bootstrap servers in turn."""
+        turn = self._next_bootstrap
+        self._next_bootstrap = (turn + 1) % len(self._bootstrap)
+        known = [*self._bootstrap[turn:], *self._bootstrap[:turn], *self._nodes.values()]
+        fresh = [address for address in known if address not in tried]
+        return min(fresh, key=self._backoff_until, default=None)
+
+    def _backoff_until(self, address: Address) -> int:
+        backoff = self._backoffs.get(address)
+        return 0 if backoff is None or backoff.until_ms <= self._now_ms() else backoff.until_ms
+
+    def _link_to(self, address: Address) -> _Link:
+        if address not in self._links:
+            self._links[address] = self._new_link(address)
+        return self._links[address]
+
+    def _new_link(self, address: Address, *, for_coordinator: bool = False) -> _Link:
+        starts_ms = max(self._now_ms(), self._backoff_until(address))
+        connection = Connection(self._client_id, starts_ms + SETUP_TIMEOUT_MS, self._frame_limit)
+        return _Link(address, for_coordinator, connection)
+
+    def _all_links(self) -> list[_Link]:
+        return [*self._links.values(), *([self._coordinator] if self._coordinator else [])]
+
+    # Time ------------------------------------------------------------------------------------------------------------
+
+    def _wait_ms(self, now_ms: int, end_ms: int) -> int:
+        moments = [end_ms]
+        for link in self._all_links():
+            deadline_ms = link.connection.next_deadline_ms()
+            if deadline_ms is not None:
+                moments.append(deadline_ms)
+            if link.socket is None:
+                moments.append(self._backoff_until(link.address))
+        return max(0, min(moments) - now_ms)
+
+    def _open_due(self, now_ms: int) -> None:
+        for link in self._all_links():
+            if link.socket is None and self._backoff_until(link.address) <= now_ms:
+                self._open(link)
+
+    def _expire(self, now_ms: int) -> None:
+        for link in self._all_links():
+            spoilt = link.connection.is_spoilt(now_ms)
+            for request in link.connection.take_expired(now_ms):
+                self._no_answer(request, ErrorCode.TIMED_OUT)
+            if spoilt:
+                self._fail(link)
+
+    # Sockets ---------------------------------------------------------------------------------------------------------
+
+    def _open(self, link: _Link) -> None:
+        link.tried.add(link.address)
+        try:
+            # A host name is looked up here, which blocks; brokers are named by address, or by a name that is cached.
+            family, kind, protocol, _, target = socket.getaddrinfo(*link.address, type=socket.SOCK_STREAM)[0]
+            link.socket = socket.socket(family, kind, protocol)
+            link.socket.setblocking(False)
+            link.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            with contextlib.suppress(BlockingIOError):
+                link.socket.connect(target)
+            self._selector.register(link.socket, selectors.EVENT_READ | selectors.EVENT_WRITE, link)
+        except OSError:
+            self._fail(link)
+
+    def _move_bytes(self, wait_ms: int) -> bool:
+        """Wait for sockets, and read and write what they allow; whether `wake` was called."""
+        self._watch_for_writing()
+        woken = False
+        for key, events in self._selector.select(wait_ms / 1000):
+            link = key.data
+            if link is None:
+                woken = True
+                with contextlib.suppress(BlockingIOError):
+                    while self._woken.recv(4096):
+                        pass
+            elif link.socket is not None:
+                self._move_bytes_of(link, events)
+        return woken
+
+    def _watch_for_writing(self) -> None:
+        for link in self._all_links():
+            if link.socket is not None:
+                wants = link.connection.phase is Phase.CONNECTING or bool(link.connection.outgoing)
+                events = selectors.EVENT_READ | (selectors.EVENT_WRITE if wants else 0)
+                self._selector.modify(link.socket, events, link)
+
+    def _move_bytes_of(self, link: _Link, events: int) -> None:
+        assert link.socket is not None
+        try:
+            if link.connection.phase is Phase.CONNECTING:
+                error = link.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+                if error:
+                    raise OSError(error, "can't connect")
+                if events & selectors.EVENT_WRITE:
+                    link.connection.connected()
+            if events & selectors.EVENT_READ:
+                self._read(link)
+            if link.connection.outgoing:
+                del link.connection.outgoing[: link.socket.send(link.connection.outgoing)]
+        except BlockingIOError:
+            return
+        except (OSError, CodecError):
+            self._collect(link)
+            self._fail(link)
+
+    def _read(self, link: _Link) -> None:
+        assert link.socket is not None
+        data = link.socket.recv(_READ_SIZE)
+        if not data:
+            raise ConnectionResetError("the broker closed the connection")
+        link.connection.received(data)
+        self._collect(link)
+
+    def _collect(self, link: _Link) -> None:
+        """Take the answers; learn from them where the brokers are, and that this one works."""
+        for answer in link.connection.take_answers():
+            if isinstance(answer.response, MetadataResponse):
+                for broker in answer.response.brokers:
+                    self._nodes[broker.node_id] = (broker.host, broker.port)
+            self._answers.append(answer)
+        if link.connection.phase is Phase.READY:
+            self._backoffs.pop(link.address, None)
+
+    # Ends ------------------------------------------------------------------------------------------------------------
+
+    def _fail(self, link: _Link) -> None:
+        """The connection is of no more use: back off, tell who waits, let others try elsewhere."""
+        unsent = [] if link.for_coordinator else link.connection.take_unsent()
+        self._drop(link)
+        backoff = self._backoffs.setdefault(link.address, _Backoff())
+        pause_ms = min(RECONNECT_BACKOFF_MS * 2**backoff.failures, RECONNECT_BACKOFF_MAX_MS)
+        backoff.failures += 1
+        backoff.until_ms = self._now_ms() + pause_ms
+        for request in link.connection.take_unanswered():
+            self._no_answer(request, ErrorCode.DISCONNECTED)
+        for request, deadline_ms in unsent:
+            self._try_elsewhere(request, deadline_ms, link.tried)
+
+    def _try_elsewhere(self, request: SendRequest, deadline_ms: int, tried: set[Address]) -> None:
+        """A request to any node goes on to the next one, until all were tried."""
+        address = self._another_address(tried) if request.node == ANY_NODE else None
+        if address is None:
+            self._no_answer(request, ErrorCode.DISCONNECTED)
+            return
+        link = self._link_to(address)
+        link.tried |= tried
+        link.connection.submit(request, deadline_ms)
+        self._collect(link)
+
+    def _drop(self, link: _Link) -> None:
+        if link.socket is not None:
+            with contextlib.suppress(KeyError):
+                self._selector.unregister(link.socket)
+            link.socket.close()
+            link.socket = None
+        if link is self._coordinator:
+            self._coordinator = None
+        elif self._links.get(link.address) is link:
+            del self._links[link.address]
+
+    def _no_answer(self, request: SendRequest, error: ErrorCode) -> None:
+        self._answers.append(ResponseReceived(request.request_id, NoAnswer(error)))
