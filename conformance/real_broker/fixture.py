@@ -1,11 +1,12 @@
 """`RealBroker`: a broker for the length of a `with` block, with what tests ask of it.
 
-It is owned by the process that started it: when that one ends, however it ends, the broker ends too. It also ends when its
-lifetime is over.
+It is owned by the process that started it: when that one ends, however it ends, the broker ends too. It also ends
+when its lifetime is over.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +21,7 @@ from groupspec.conformance.real_broker import instance
 
 ANSWER_LIMIT_S: Final = 30
 _FLUSH_LIMIT_S: Final = 120
+_TURN_S: Final = 0.1
 
 
 class RealBroker:
@@ -36,18 +38,24 @@ class RealBroker:
         self._started = instance.start(
             self._directory, lifetime_s=self._lifetime_s, owned=True, settings=self._settings
         )
-        self._warm_up()
+        try:
+            self._warm_up()
+        except BaseException:
+            self._stop(self._started)
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._started is not None
+        self._stop(self._started)
+
+    def _stop(self, started: instance.Started) -> None:
         instance.stop(self._directory)
-        keeper = self._started.keeper
-        if keeper.stdin is not None:
-            keeper.stdin.close()
-        keeper.wait(ANSWER_LIMIT_S)
+        if started.keeper.stdin is not None:
+            started.keeper.stdin.close()
+        started.keeper.wait(ANSWER_LIMIT_S)
 
     @property
     def running(self) -> instance.Running:
@@ -129,11 +137,18 @@ class RealBroker:
         return Consumer({"bootstrap.servers": self.bootstrap, "group.id": group, "enable.auto.commit": False})
 
     def _warm_up(self) -> None:
-        """The first question about a group makes the broker create its offsets topic, and answers are errors until then."""
+        """The first question about a group makes the broker create its offsets topic; answers are errors until then."""
+        until = time.monotonic() + ANSWER_LIMIT_S
         consumer = self._asking("groupspec-warm-up")
         try:
-            consumer.committed([TopicPartition("none", 0)], timeout=ANSWER_LIMIT_S)
-        except KafkaException as problem:
-            raise InternalProblem(f"the group coordinator did not come up: {problem}") from problem
+            while True:
+                try:
+                    consumer.committed([TopicPartition("none", 0)], timeout=ANSWER_LIMIT_S)
+                except KafkaException as problem:
+                    if time.monotonic() > until:
+                        raise InternalProblem(f"the group coordinator did not come up: {problem}") from problem
+                    consumer.poll(_TURN_S)  # serves the client's own events meanwhile
+                else:
+                    return
         finally:
             consumer.close()

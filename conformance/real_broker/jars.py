@@ -62,9 +62,10 @@ def locked(file: Path) -> Iterator[None]:
         handle = file.open("w")
     except OSError as problem:
         raise UsageProblem(
-            f"the cache cannot be written: {problem.strerror}",
+            f"the folder cannot be written: {problem.strerror}",
             where=str(problem.filename or file),
-            next_step="set GROUPSPEC_CACHE to a folder that you may write to",
+            allowed="a folder that you may write to",
+            next_step="set GROUPSPEC_CACHE to another one, or give --dir",
         ) from problem
     with handle:
         fcntl.flock(handle, fcntl.LOCK_EX)

@@ -152,7 +152,7 @@ def test_when_mvn_fails_its_words_are_passed_on(tmp_path: Path, monkeypatch: pyt
 
 def test_a_cache_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageProblem, match="cache cannot be written"), jars.locked(tmp_path / "file" / "lock"):
+    with pytest.raises(UsageProblem, match="folder cannot be written"), jars.locked(tmp_path / "file" / "lock"):
         pass
 
 
