@@ -123,6 +123,7 @@ def _settings(case: Case, kit: Kit | None) -> Settings:
         sync_late=case.variant.sync_late,
         retry_backoff_ms=case.scenario.retry_backoff_ms,
         close_within_ms=CLOSE_WITHIN_MS,
+        auto_commit=case.variant.auto_commit,
         features=kit.features if kit else frozenset(),
         **SMALL_TIMEOUTS,
     )

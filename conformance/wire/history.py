@@ -20,6 +20,11 @@ GROUP_APIS: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "Offse
 """Requests that only the group's coordinator answers."""
 CALLBACKS: Final = ("partitions_assigned", "partitions_revoked", "partitions_lost")
 
+SAME_TIME_US: Final = 1_000
+"""Two stamps made by two processes for one thing that travels between them."""
+CLOCKLESS_SLACK_US: Final = 30_000
+"""An event without a stamp of its own has the time of its arrival."""
+
 Message = TypeVar("Message")
 
 
@@ -110,6 +115,7 @@ class Settings:
     max_poll_interval_ms: int
     retry_backoff_ms: int
     close_within_ms: int
+    auto_commit: bool = True
     features: frozenset[str] = frozenset()
 
 
@@ -226,6 +232,12 @@ class History:
         return self.entries[-1].at_us if self.entries else 0
 
     # Time --------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def slack_us(self) -> int:
+        """How far the stamps of client and wire may be off: more, if the harness leaves it to the kit to stamp its events."""
+        clockless = any(entry.event is not None and entry.event.at_us is None for entry in self.entries)
+        return CLOCKLESS_SLACK_US if clockless else SAME_TIME_US
 
     def busy_us(self, from_us: int, to_us: int) -> int:
         """How long the kit was not scheduled in between: to be added to every bound."""

@@ -11,13 +11,11 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 from groupspec.conformance.wire.protocol import Event
 
 Source = Literal["wire", "client", "kit"]
-CLOCKLESS_SLACK_US: Final = 30_000
-"""How far an event of a harness without a clock may be off: it is stamped when it arrives."""
 
 
 def now_us() -> int:

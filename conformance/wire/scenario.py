@@ -30,6 +30,7 @@ class Variant:
     callback_ms: int = 20
     auto_commit: bool = True
     held_heartbeat: bool = False
+    topic: str = "orders"
 
 
 PLAIN: Final = Variant()

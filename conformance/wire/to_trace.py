@@ -15,9 +15,10 @@ from typing import Final
 from groupspec.conformance.traces.recorder import Recorder
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case_run import CaseResult
-from groupspec.conformance.wire.kit import CLIENT_ID, GROUP
+from groupspec.conformance.wire.kit import CLIENT_ID
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.scenario import SMALL_TIMEOUTS
+from groupspec.conformance.wire.stage import GROUP
 
 APIS: Final = {
     "FindCoordinator": "lookup",

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import kafka
 from kafka.consumer.subscription_state import ConsumerRebalanceListener
-from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyPartitionAssignor
+from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 
 from groupspec.conformance.wire import protocol
@@ -47,9 +47,7 @@ class KafkaPython(Harness):
             bootstrap_servers=settings.bootstrap,
             group_id=settings.group_id,
             client_id=settings.client_id,
-            partition_assignment_strategy=(
-                CooperativeStickyPartitionAssignor if cooperative else RangePartitionAssignor,
-            ),
+            partition_assignment_strategy=(CooperativeStickyAssignor if cooperative else RangePartitionAssignor,),
             session_timeout_ms=settings.session_timeout_ms,
             heartbeat_interval_ms=settings.heartbeat_interval_ms,
             max_poll_interval_ms=settings.max_poll_interval_ms,

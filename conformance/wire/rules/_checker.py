@@ -16,8 +16,6 @@ from groupspec.spec.rules import RULES
 
 IN_FLIGHT_US: Final = 50_000
 """What may still be under way when an answer is written: requests that arrive so soon after it were sent before it."""
-SAME_TIME_US: Final = 5_000
-"""Two stamps made by two processes for one thing that travels between them."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.history import Callback, History
-from groupspec.conformance.wire.rules._checker import IN_FLIGHT_US, SAME_TIME_US, Finding, broken, checks, held
+from groupspec.conformance.wire.rules._checker import IN_FLIGHT_US, Finding, broken, checks, held
 from groupspec.conformance.wire.rules.heartbeats import memberships_lost
 
 
@@ -73,7 +73,7 @@ def revoked_before_joining(history: History) -> Iterator[Finding]:
         if join is None:
             continue
         name = callback.name
-        if callback.ended_us is None or join.sent_us < callback.ended_us - SAME_TIME_US:
+        if callback.ended_us is None or join.sent_us < callback.ended_us - history.slack_us:
             yield broken(f"JoinGroup was sent before {name} had returned", join.sent_us)
         else:
             yield held(f"JoinGroup was sent after {name} had returned", join.sent_us)
@@ -89,7 +89,7 @@ def an_eager_round_begins_with_revoked(history: History) -> Iterator[Finding]:
         join = history.first("JoinGroup", answered)
         if join is None or not history.owned_at(answered):
             continue
-        left = history.owned_at(join.sent_us + SAME_TIME_US)
+        left = history.owned_at(join.sent_us + history.slack_us)
         if left:
             yield broken(f"JoinGroup was sent while {', '.join(sorted(left))} had not been revoked", join.sent_us)
 
@@ -152,7 +152,7 @@ def closing_runs_the_callback_first(history: History) -> Iterator[Finding]:
         if not owned or (leave is None and not done):
             continue
         limit = leave.sent_us if leave is not None else done[0][0]
-        left = history.owned_at(limit + SAME_TIME_US)
+        left = history.owned_at(limit + history.slack_us)
         before = "LeaveGroup" if leave is not None else "close() returned"
         if left:
             yield broken(f"{', '.join(sorted(left))}: no callback before {before}", limit)

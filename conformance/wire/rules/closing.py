@@ -74,7 +74,7 @@ def close_commits_first(history: History) -> Iterator[Finding]:
     """close() with auto-commit: the last returned positions are committed before LeaveGroup."""
     asked = close_asked(history)
     leave = None if asked is None else history.first("LeaveGroup", asked)
-    if asked is None or leave is None:
+    if asked is None or leave is None or not history.settings.auto_commit:
         return
     owned = history.owned_at(asked)
     for partition in sorted(owned):

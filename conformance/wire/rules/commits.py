@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final
 
 from groupspec.conformance.wire.history import Exchange, History, assigned_by, identities, names
-from groupspec.conformance.wire.rules._checker import SAME_TIME_US, Finding, broken, checks, held
+from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held
 from groupspec.impl.core.messages import OffsetCommitRequest, TopicPartition
 
 MOST_TRIES: Final = 3
@@ -31,7 +31,7 @@ def granted_at(history: History, at_us: int) -> frozenset[str]:
         if (
             exchange.api == "SyncGroup"
             and exchange.error == "NONE"
-            and (exchange.answered_us or 0) <= at_us + SAME_TIME_US
+            and (exchange.answered_us or 0) <= at_us + history.slack_us
         ):
             granted |= assigned_by(exchange)
         elif exchange.api == "JoinGroup":
@@ -137,6 +137,6 @@ def only_owned_partitions_are_committed(history: History) -> Iterator[Finding]:
     for join in history.answers("JoinGroup", "NONE"):
         sync = history.first("SyncGroup", join.answered_us or 0)
         end = sync.answered_us if sync is not None and sync.answered_us is not None else history.ends_us
-        during = [e for e in history.of("OffsetCommit") if join.sent_us < e.sent_us < end - SAME_TIME_US]
+        during = [e for e in history.of("OffsetCommit") if join.sent_us < e.sent_us < end - history.slack_us]
         if during:
             yield broken("OffsetCommit between JoinGroup and the answer to SyncGroup", during[0].sent_us)

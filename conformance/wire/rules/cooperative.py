@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final
 
 from groupspec.conformance.wire.history import Exchange, History, assigned_by, names, subscription_of
-from groupspec.conformance.wire.rules._checker import SAME_TIME_US, Finding, broken, checks, held
+from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held
 from groupspec.conformance.wire.rules.callbacks import lost_stretches
 from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse
 
@@ -54,7 +54,7 @@ def who_gave_up_joins_again(history: History) -> Iterator[Finding]:
             (
                 c
                 for c in history.callbacks
-                if c.name == "partitions_revoked" and c.started_us >= answered - SAME_TIME_US
+                if c.name == "partitions_revoked" and c.started_us >= answered - history.slack_us
             ),
             None,
         )
@@ -64,7 +64,7 @@ def who_gave_up_joins_again(history: History) -> Iterator[Finding]:
         join = history.first("JoinGroup", answered)
         if join is None or history.took_ms(callback.ended_us, join.sent_us) > REJOIN_WITHIN_MS:
             yield broken("no JoinGroup right after what was taken away had been revoked", callback.ended_us)
-        elif join.sent_us < callback.ended_us - SAME_TIME_US:
+        elif join.sent_us < callback.ended_us - history.slack_us:
             yield broken("JoinGroup was sent before the revoked callback had returned", join.sent_us)
         else:
             took = history.took_ms(callback.ended_us, join.sent_us)
@@ -95,11 +95,16 @@ def same_member(history: History, before: Exchange, after: Exchange) -> bool:
     return len(ids) <= 1
 
 
+def lost_between(history: History, before: Exchange, after: Exchange) -> bool:
+    """Whether the membership was lost from one round to the next."""
+    return any(before.sent_us < lost_us < after.sent_us for lost_us, _, _ in lost_stretches(history))
+
+
 @checks("K4", needs="listener")
 def one_protocol_throughout(history: History) -> Iterator[Finding]:
     """Eager gives up everything at every round; cooperative only what the new assignment lacks."""
     for before, sync in rounds(history):
-        if not same_member(history, before, sync):
+        if not same_member(history, before, sync) or lost_between(history, before, sync):
             continue
         start, end = before.answered_us or 0, sync.answered_us or 0
         follows = history.first("JoinGroup", end)

@@ -8,7 +8,7 @@ from typing import Final
 
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.history import Exchange, History, identities, names, subscription_of
-from groupspec.conformance.wire.rules._checker import IN_FLIGHT_US, SAME_TIME_US, Finding, broken, checks, held
+from groupspec.conformance.wire.rules._checker import IN_FLIGHT_US, Finding, broken, checks, held
 from groupspec.impl.core.messages import (
     FetchRequest,
     HeartbeatRequest,
@@ -54,6 +54,14 @@ def a_rebalance_is_seen_through(history: History) -> Iterator[Finding]:
             yield broken(f"no SyncGroup succeeded after {exchange.api} was answered {exchange.error}", answered)
         else:
             yield held(f"after {exchange.error}: JoinGroup, and SyncGroup succeeded", done.answered_us or 0)
+
+
+@checks("J2")
+def the_first_round_is_seen_through(history: History) -> Iterator[Finding]:
+    """A member that has begun to join goes on until it has an assignment."""
+    join = history.first("JoinGroup", 0)
+    if join is not None and history.syncs:
+        yield held("the first round ended with a SyncGroup that succeeded", history.syncs[0].answered_us or 0)
 
 
 @checks("J3")
@@ -166,13 +174,13 @@ def nothing_is_fetched_during_an_eager_round(history: History) -> Iterator[Findi
             continue
         for fetch in history.of("Fetch"):
             fetched = fetch.asked(FetchRequest).offsets
-            if start < fetch.sent_us < end - SAME_TIME_US and fetched:
+            if start < fetch.sent_us < end - history.slack_us and fetched:
                 yield broken(
                     f"Fetch of {', '.join(sorted(names(fetched)))} between JoinGroup and the answer to SyncGroup",
                     fetch.sent_us,
                 )
         for returned in history.returned:
-            if start < returned.at_us < end - SAME_TIME_US:
+            if start < returned.at_us < end - history.slack_us:
                 yield broken(
                     f"poll returned records of {returned.partition} before SyncGroup succeeded", returned.at_us
                 )

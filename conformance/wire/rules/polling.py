@@ -7,7 +7,7 @@ from typing import Final
 
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.history import Exchange, History, PollCall
-from groupspec.conformance.wire.rules._checker import SAME_TIME_US, Finding, broken, checks, held
+from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held
 from groupspec.impl.core.messages import JoinGroupRequest
 
 LATE_POLL_MS: Final = 300
@@ -45,7 +45,9 @@ def not_polling_is_noticed(history: History) -> Iterator[Finding]:
     stopped, seen_us = history.milestone("stopped polling"), history.milestone("waited for expiry")
     if stopped is None or seen_us is None:
         return
-    leaves = [leave for leave in leaves_for_not_polling(history) if stopped <= leave.sent_us <= seen_us + SAME_TIME_US]
+    leaves = [
+        leave for leave in leaves_for_not_polling(history) if stopped <= leave.sent_us <= seen_us + history.slack_us
+    ]
     waited = (seen_us - stopped) / 1000
     limit = history.settings.max_poll_interval_ms
     if leaves:
@@ -142,7 +144,7 @@ def a_long_poll_notices_an_assignment(history: History) -> Iterator[Finding]:
         poll = next((p for p in history.polls if p.started_us < arrived < (p.ended_us or 0)), None)
         if poll is None or (poll.ended_us or 0) - arrived < 1000 * NOTICED_WITHIN_MS:
             continue
-        callback = next((c for c in history.callbacks if c.started_us >= arrived - SAME_TIME_US), None)
+        callback = next((c for c in history.callbacks if c.started_us >= arrived - history.slack_us), None)
         if callback is None or history.took_ms(arrived, callback.started_us) > NOTICED_WITHIN_MS:
             yield broken("a poll that was waiting did not notice the assignment that arrived", arrived)
         else:

@@ -17,8 +17,9 @@ def close_while_stable(kit: Kit) -> None:
     """
     kit.stable_member()
     if kit.variant.held_heartbeat:
+        before = kit.now()
         release = kit.hold("Heartbeat", "REBALANCE_IN_PROGRESS")
-        waiting = kit.expect_request("Heartbeat", rule="H2", since=kit.now())
+        waiting = kit.expect_request("Heartbeat", rule="H2", since=before)
         kit.watch_for_request("Heartbeat", ms=350, since=waiting)
         asked = kit.ask_to_close()
         left = kit.wait_for_request("LeaveGroup", within_ms=3_000, since=asked)

@@ -1,13 +1,13 @@
 """(a) A new member joins: two JoinGroups, one SyncGroup, and it lives."""
 
 from groupspec.conformance.wire.kit import Kit
-from groupspec.conformance.wire.scenario import POLLS_AND_LATE_SYNC, scenario
+from groupspec.conformance.wire.scenario import POLLS_AND_LATE_SYNC, Variant, scenario
 
 
 @scenario(
-    rules="D2 D4 J1 J3 J6 J7 S2 H1 H2 H3 P4 C1 C3 C5 O1 O3 O6",
+    rules="D2 D4 J1 J2 J3 J6 J7 S2 H1 H2 H3 P4 C1 C3 C5 O1 O3 O6",
     source="KIP-394; KIP-62; AbstractCoordinator.JoinGroupResponseHandler",
-    variants=POLLS_AND_LATE_SYNC,
+    variants=(*POLLS_AND_LATE_SYNC, Variant("one-partition", topic="one")),
     retry_backoff_ms=400,
 )
 def first_join(kit: Kit) -> None:
@@ -15,7 +15,8 @@ def first_join(kit: Kit) -> None:
 
     The group has another member already. The new one leads, so its SyncGroup has to name both. It may not join before the
     application polls, it must not wait between the two JoinGroups, it heartbeats even while SyncGroup is unanswered, and it
-    reads each partition from its committed offset or, where there is none, from the beginning.
+    reads each partition from its committed offset or, where there is none, from the beginning. In the run with one partition
+    the other member gets it: the new one is a member all the same, and heartbeats.
     """
     kit.other_member_joins()
     kit.subscribe()
@@ -24,10 +25,11 @@ def first_join(kit: Kit) -> None:
     if kit.variant.sync_late:
         kit.answer_late("SyncGroup", ms=700)
     kit.poll()
-    required = kit.expect_answer("JoinGroup", "MEMBER_ID_REQUIRED", rule="J7")
+    required = kit.expect_answer("JoinGroup", "MEMBER_ID_REQUIRED", rule="J2")
     joined = kit.expect_answer("JoinGroup", "NONE", rule="J3", since=required)
-    synced = kit.expect_answer("SyncGroup", "NONE", rule="J1", since=joined)
-    kit.expect_event("partitions_assigned", rule="C1", since=joined)
+    synced = kit.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
+    if kit.stage.assigned():
+        kit.expect_event("partitions_assigned", rule="C1", since=joined)
     kit.expect_records(rule="O1", since=joined)
-    kit.expect_heartbeats(8, rule="H3", since=synced)
+    kit.expect_heartbeats(rule="H3", since=synced)
     kit.close()

@@ -12,7 +12,7 @@ import pytest
 from groupspec.conformance.wire import protocol
 
 PAGE = Path(protocol.__file__).with_name("PROTOCOL.md")
-EXAMPLES = (
+EXAMPLES: tuple[protocol.AnyEvent, ...] = (
     protocol.StartupComplete(client="c", version="1", features=["eager"]),
     protocol.PartitionsAssigned(partitions=[protocol.Partition("orders", 0)]),
     protocol.RecordsConsumed(count=1, partitions=[protocol.ConsumedRange("orders", 0, 1, 3, 3)]),
@@ -54,7 +54,8 @@ def test_what_is_not_an_event_is_refused(line: bytes) -> None:
 
 def test_the_page_names_every_message_and_feature() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    names = [protocol.name_of(message) for message in (*protocol.COMMANDS, *protocol.EVENTS)]
+    names = [protocol.name_of(command) for command in protocol.COMMANDS]
+    names += [protocol.name_of(event) for event in protocol.EVENTS]
     assert [name for name in (*names, *protocol.FEATURES) if name not in page] == []
 
 

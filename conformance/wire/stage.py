@@ -1,0 +1,125 @@
+"""The broker of one run: `groupspec.impl.broker`, with the topics, records and offsets that every scenario starts from.
+
+    orders     4 partitions, 6 records in each; offset 3 is committed for partitions 0 and 2, nothing for the others
+    one        1 partition, 6 records
+
+Everything that crosses the broker's wire goes to the run's log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from groupspec.conformance.wire.log import Entry, Log
+from groupspec.conformance.wire.scenario import Case
+from groupspec.impl.broker.actions import Hold, Reply, ReplyAfter
+from groupspec.impl.broker.log import WireEvent
+from groupspec.impl.broker.server import BrokerFailure, ScriptedBroker
+from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
+
+GROUP: Final = "orders-readers"
+TOPICS: Final = {"orders": 4, "one": 1}
+RECORDS: Final = 6
+COMMITTED: Final = {TopicPartition("orders", 0): 3, TopicPartition("orders", 2): 3}
+LIFETIME_S: Final = 120.0
+
+
+class Stage:
+    """A scripted broker that tells the log. Use as a context manager."""
+
+    def __init__(self, log: Log, case: Case) -> None:
+        self._log = log
+        self._topic = case.variant.topic
+        self._broker = ScriptedBroker(nodes=2, topics=TOPICS, lifetime_s=LIFETIME_S)
+        self._problem = ""
+
+    def __enter__(self) -> Stage:
+        self._broker.log.listen(self._take)
+        try:
+            self._broker.start()
+        except BrokerFailure as failure:
+            raise OSError(str(failure)) from failure
+        for topic, partitions in TOPICS.items():
+            for partition in range(partitions):
+                self._broker.append(topic, partition, [b"record"] * RECORDS)
+        with self._broker.group(GROUP) as group:
+            group.offsets.update({where: OffsetAndMetadata(offset) for where, offset in COMMITTED.items()})
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self._broker.close()
+        except BrokerFailure as failure:
+            self._problem = str(failure)
+
+    def problem(self) -> str:
+        """What broke the broker itself; "" if nothing did."""
+        failure = self._broker.log.failure
+        return self._problem or (f"the scripted broker broke: {failure!r}" if failure is not None else "")
+
+    @property
+    def bootstrap(self) -> str:
+        """For bootstrap.servers."""
+        return self._broker.bootstrap
+
+    def _take(self, event: WireEvent) -> None:
+        self._log.append(
+            Entry(
+                at_us=event.at_us,
+                source="wire",
+                kind=event.kind,
+                text=event.text,
+                api=event.api,
+                error=event.error,
+                message=event.message,
+                node=event.node,
+                connection=event.connection,
+                correlation_id=event.correlation_id,
+                version=event.version,
+                client_id=event.client_id,
+            )
+        )
+
+    # What a scenario may have it do --------------------------------------------------------------------------------------
+
+    def answer_next(self, api: str, error: str) -> None:
+        """The next request of this API gets this error."""
+        self._broker.on_next(api, Reply(error))
+
+    def answer_late(self, api: str, ms: int) -> None:
+        """The next request of this API gets its ordinary answer, that much later."""
+        self._broker.on_next(api, ReplyAfter(ms))
+
+    def hold(self, api: str, error: str) -> Callable[[], None]:
+        """The next request of this API gets this error when the returned function is called."""
+        held = Hold(Reply(error))
+        self._broker.on_next(api, held)
+        return held.release
+
+    def other_member_joins(self) -> None:
+        """A second member is in the next round; the client leads."""
+        self._broker.add_phantom(GROUP)
+
+    def take_one_partition(self) -> str:
+        """From the next round on a second member leads, and keeps one of the client's partitions; returns which."""
+        taken = max(self._assigned())
+        self._broker.add_phantom(GROUP, leads=True, takes=[taken])
+        return str(taken)
+
+    def move_coordinator(self) -> None:
+        """Node 2 coordinates."""
+        self._broker.coordinator = 2
+
+    def append_records(self) -> None:
+        """Six more records in each partition."""
+        for partition in range(TOPICS[self._topic]):
+            self._broker.append(self._topic, partition, [b"another record"] * RECORDS)
+
+    def assigned(self) -> frozenset[str]:
+        """What the client was assigned last."""
+        return frozenset(map(str, self._assigned()))
+
+    def _assigned(self) -> frozenset[TopicPartition]:
+        with self._broker.group(GROUP) as group:
+            return frozenset(group.assigned)

@@ -1,0 +1,233 @@
+"""Each rule's checker, from both sides: runs that keep it, and the same runs spoiled in one way that breaks it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.log import Entry
+from groupspec.conformance.wire.rules import CHECKERS, judge
+from groupspec.conformance.wire.tests import stories
+from groupspec.conformance.wire.tests.stories import BOTH, ME, Story
+from groupspec.conformance.wire.verdicts import Verdict
+
+GOOD = (
+    stories.eager_rebalance,
+    stories.cooperative_rebalance,
+    stories.expulsion,
+    stories.moved_coordinator,
+    stories.expiry,
+    stories.held_heartbeat_at_close,
+)
+BROKEN = (Verdict.FAIL, Verdict.DEVIATION)
+Spoil = Callable[[Story], None]
+
+
+def both(*spoils: Spoil) -> Spoil:
+    """Several ways to spoil a run, one after the other."""
+
+    def spoil(story: Story) -> None:
+        for each in spoils:
+            each(story)
+
+    return spoil
+
+
+def without(story: Story, test: Callable[[Entry], bool]) -> None:
+    """Takes entries out."""
+    story.entries = [entry for entry in story.entries if not test(entry)]
+
+
+def drop(api: str, from_ms: float = 0, to_ms: float = 1e9) -> Spoil:
+    """Takes the exchanges of an API out."""
+    return lambda story: without(story, lambda e: e.api == api and from_ms * 1000 <= e.at_us <= to_ms * 1000)
+
+
+def drop_event(name: str, from_ms: float = 0) -> Spoil:
+    """Takes a callback out, its end too."""
+
+    def spoil(story: Story) -> None:
+        without(
+            story, lambda e: e.at_us >= from_ms * 1000 and (e.kind == name or getattr(e.event, "callback", "") == name)
+        )
+
+    return spoil
+
+
+def rename(before: str, after: type[protocol.PartitionsRevoked]) -> Spoil:
+    """Calls another callback instead."""
+
+    def renamed(entry: Entry) -> Entry:
+        if isinstance(entry.event, protocol.CallbackReturned) and entry.event.callback == before:
+            return replace(entry, event=protocol.CallbackReturned(callback="partitions_revoked"))
+        if entry.kind != before:
+            return entry
+        partitions = getattr(entry.event, "partitions", [])
+        return replace(entry, kind="partitions_revoked", event=after(partitions=partitions))
+
+    def spoil(story: Story) -> None:
+        story.entries = [renamed(entry) for entry in story.entries]
+
+    return spoil
+
+
+def elsewhere(entry: Entry) -> Entry:
+    """A callback that runs on another thread."""
+    if isinstance(entry.event, protocol.PartitionsAssigned):
+        return replace(
+            entry, event=protocol.PartitionsAssigned(partitions=entry.event.partitions, application_thread=False)
+        )
+    return entry
+
+
+def on_another_thread(story: Story) -> None:
+    story.entries = [elsewhere(entry) for entry in story.entries]
+
+
+def not_owned_any_more(story: Story) -> None:
+    story.callback(700, protocol.PartitionsRevoked, BOTH[1:], owned=BOTH[:1])
+
+
+def spin(story: Story) -> None:
+    for number in range(60):
+        story.heartbeat(1_200 + number, 2, ms=0.5)
+
+
+def commit_at_each_poll(story: Story) -> None:
+    for number in range(4):
+        story.commit(636 + number, 1, {BOTH[0]: 6}, ms=0.5)
+
+
+SPOILED: tuple[tuple[str, str, Callable[[], Story], Spoil], ...] = (
+    ("D1", "no lookup after NOT_COORDINATOR", stories.moved_coordinator, drop("FindCoordinator", 600)),
+    ("D1", "a lookup after REBALANCE_IN_PROGRESS", stories.eager_rebalance, lambda s: s.lookup(620)),
+    ("D2", "two lookups at a time", stories.eager_rebalance, lambda s: s.lookup(1.5)),
+    ("D2", "no second lookup", stories.moved_coordinator, drop("FindCoordinator", 700)),
+    ("D3", "no backoff between lookups", stories.moved_coordinator, lambda s: s.lookup(620, node=2)),
+    ("D4", "a request to another node", stories.eager_rebalance, lambda s: s.heartbeat(1_200, 2, node=2)),
+    ("D4", "a request before the lookup", stories.eager_rebalance, drop("FindCoordinator")),
+    ("D4", "a request while the coordinator is unknown", stories.moved_coordinator, lambda s: s.heartbeat(700, 1)),
+    ("J1", "two JoinGroups at a time", stories.eager_rebalance, lambda s: s.join(700, 2)),
+    ("J2", "no JoinGroup after the announcement", stories.eager_rebalance, drop("JoinGroup", 600)),
+    ("J2", "no SyncGroup after the JoinGroup", stories.eager_rebalance, drop("SyncGroup", 600)),
+    ("J3", "the given id is not used", stories.eager_rebalance, lambda s: s.join(7, -1, member_id="")),
+    ("J3", "a pause before the second JoinGroup", Story, both(lambda s: s.join(5, -1, error="MEMBER_ID_REQUIRED"), lambda s: s.join(110, 1))),
+    ("J4", "the id is dropped after the announcement", stories.eager_rebalance, lambda s: s.join(645, 2, member_id="")),
+    ("J4", "the id is kept after UNKNOWN_MEMBER_ID", stories.expulsion, lambda s: s.join(625, 2)),
+    ("J4", "another id at the new coordinator", stories.moved_coordinator, lambda s: s.heartbeat(725, 1, member_id="x", node=2)),
+    ("J7", "JoinGroup before the first poll", stories.eager_rebalance, lambda s: without(s, lambda e: e.kind == "poll_started" and e.at_us < 100_000)),
+    ("S1", "a Fetch during the round", stories.eager_rebalance, lambda s: s.fetch(800, {BOTH[0]: 6})),
+    ("S1", "records during the round", stories.eager_rebalance, lambda s: s.records(800, BOTH[0], 6, 6)),
+    ("S2", "a member is left out", Story, both(lambda s: s.join(5, 1, members=(ME, "other")), lambda s: s.sync(10, 1))),
+    ("H1", "silence while SyncGroup is unanswered", Story, both(lambda s: s.join(5, 1), lambda s: s.sync(10, 1, ms=700))),
+    ("H1", "silence during a callback", stories.eager_rebalance, both(drop("Heartbeat", 1_040), lambda s: s.callback(1_040, protocol.PartitionsAssigned, (), ms=500))),
+    ("H2", "a pause in a stable time", stories.eager_rebalance, drop("Heartbeat", 1_200, 1_700)),
+    ("H2", "a spin", stories.eager_rebalance, spin),
+    ("H3", "a heartbeat while JoinGroup is unanswered", stories.eager_rebalance, lambda s: s.heartbeat(800, 1)),
+    ("H3", "none after the round", stories.eager_rebalance, drop("Heartbeat", 1_000)),
+    ("H3", "one after UNKNOWN_MEMBER_ID", stories.expulsion, both(drop("JoinGroup", 620), lambda s: s.heartbeat(710, 1))),
+    ("H3", "one after LeaveGroup", stories.eager_rebalance, lambda s: s.heartbeat(2_100, 2)),
+    ("H4", "no JoinGroup after the announcement", stories.eager_rebalance, drop("JoinGroup", 600)),
+    ("H4", "no lookup after NOT_COORDINATOR", stories.moved_coordinator, drop("FindCoordinator", 600)),
+    ("H7", "two in flight", stories.held_heartbeat_at_close, lambda s: s.heartbeat(710, 1)),
+    ("P1", "no LeaveGroup", stories.expiry, drop("LeaveGroup")),
+    ("P1", "two LeaveGroups", stories.expiry, lambda s: s.leave(2_900)),
+    ("P1", "heartbeats go on", stories.expiry, lambda s: s.heartbeat(2_900, 1)),
+    ("P2", "LeaveGroup in a long poll", stories.expiry, lambda s: s.leave(1_400)),
+    ("P2", "LeaveGroup soon after a poll", stories.expiry, lambda s: s.leave(2_000)),
+    ("P3", "revoked instead of lost", stories.expiry, rename("partitions_lost", protocol.PartitionsRevoked)),
+    ("P3", "no callback", stories.expiry, drop_event("partitions_lost")),
+    ("P3", "rejoined with the old id", stories.expiry, lambda s: s.join(3_505, 2)),
+    ("P4", "a poll that waits for the round", stories.eager_rebalance, both(lambda s: without(s, lambda e: e.kind.startswith("poll_")), lambda s: s.poll(640, 800))),
+    ("C1", "assigned twice", stories.eager_rebalance, drop_event("partitions_revoked")),
+    ("C1", "revoked twice", stories.eager_rebalance, lambda s: s.callback(646, protocol.PartitionsRevoked)),
+    ("C2", "revoked instead of lost", stories.expulsion, rename("partitions_lost", protocol.PartitionsRevoked)),
+    ("C2", "a commit for lost partitions", stories.expiry, lambda s: s.commit(3_000, 1, {BOTH[0]: 6})),
+    ("C3", "JoinGroup before revoked has returned", stories.eager_rebalance, lambda s: s.join(641, 2)),
+    ("C3", "JoinGroup before revoked", stories.eager_rebalance, lambda s: s.join(620, 2)),
+    ("C3", "revoked when it is no longer owned", stories.cooperative_rebalance, not_owned_any_more),
+    ("C3", "records before assigned has returned", stories.eager_rebalance, lambda s: s.records(962, BOTH[0], 6, 6)),
+    ("C5", "on another thread", stories.eager_rebalance, on_another_thread),
+    ("C7", "no callback at close", stories.eager_rebalance, drop_event("partitions_revoked", 2_000)),
+    ("C7", "the callback after LeaveGroup", stories.eager_rebalance, lambda s: s.leave(2_000.6)),
+    ("M1", "another generation", stories.eager_rebalance, lambda s: s.commit(1_500, 1, {BOTH[0]: 6})),
+    ("M1", "another member id", stories.eager_rebalance, lambda s: s.commit(1_500, 2, {BOTH[0]: 6}, member_id="x")),
+    ("M3", "a commit at each poll", stories.eager_rebalance, commit_at_each_poll),
+    ("M3", "no JoinGroup after the commit", stories.eager_rebalance, drop("JoinGroup", 600)),
+    ("M4", "records that were not returned", stories.eager_rebalance, lambda s: s.commit(1_500, 2, {BOTH[0]: 9})),
+    ("M5", "two commits in flight", stories.eager_rebalance, lambda s: s.commit(620, 1, {BOTH[0]: 6})),
+    ("M7", "a partition that is not held", stories.cooperative_rebalance, lambda s: s.commit(1_500, 3, {BOTH[1]: 6})),
+    ("M7", "between JoinGroup and SyncGroup", stories.eager_rebalance, lambda s: s.commit(800, 1, {BOTH[0]: 6})),
+    ("O1", "another offset than the committed one", stories.eager_rebalance, lambda s: s.fetch(22, {BOTH[0]: 0})),
+    ("O1", "the committed offset is not asked for", stories.eager_rebalance, drop("OffsetFetch", 0, 500)),
+    ("O2", "looked up again", stories.cooperative_rebalance, lambda s: s.committed(1_000, {BOTH[0]: 6})),
+    ("O2", "returned again", stories.cooperative_rebalance, lambda s: s.records(1_200, BOTH[0], 6, 7)),
+    ("O3", "records of what was revoked", stories.cooperative_rebalance, lambda s: s.records(1_200, BOTH[1], 6, 6)),
+    ("O6", "the earliest offset is not asked for", stories.eager_rebalance, drop("ListOffsets")),
+    ("O6", "another offset than the earliest", stories.eager_rebalance, lambda s: s.fetch(24, {BOTH[1]: 2})),
+    ("L1", "no LeaveGroup", stories.eager_rebalance, drop("LeaveGroup")),
+    ("L1", "two LeaveGroups", stories.eager_rebalance, lambda s: s.leave(2_018)),
+    ("L2", "close() never returns", stories.eager_rebalance, lambda s: without(s, lambda e: e.kind == "shutdown_complete")),
+    ("L2", "close() takes too long", Story, lambda s: s.close(0, 7_000)),
+    ("L3", "a JoinGroup after LeaveGroup", stories.held_heartbeat_at_close, lambda s: s.join(1_100, 2)),
+    ("L5", "no commit at close", Story, both(stories.first_round, lambda s: s.close(100, 50), lambda s: s.leave(120))),
+    ("K1", "owned is left out", stories.cooperative_rebalance, lambda s: s.join(640, 2)),
+    ("K2", "no JoinGroup after the revocation", stories.cooperative_rebalance, drop("JoinGroup", 970)),
+    ("K2", "one round too many", stories.cooperative_rebalance, lambda s: s.join(1_500, 4, owned=BOTH[:1])),
+    ("K4", "a cooperative member revokes what it keeps", stories.cooperative_rebalance, lambda s: s.callback(640, protocol.PartitionsRevoked)),
+    ("K4", "an eager member keeps something", stories.eager_rebalance, both(drop_event("partitions_revoked"), lambda s: s.callback(640, protocol.PartitionsRevoked, BOTH[:1]))),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("good", GOOD, ids=lambda good: good.__name__)
+def test_a_run_that_keeps_the_rules_breaks_none(good: Callable[[], Story]) -> None:
+    history = good().history()
+    judged = {rule: judge(rule, history) for rule in CHECKERS}
+    assert {rule: each.reason for rule, each in judged.items() if each.verdict in BROKEN} == {}
+
+
+@pytest.mark.parametrize(("rule", "how", "good", "spoil"), SPOILED, ids=[f"{row[0]} {row[1]}" for row in SPOILED])
+def test_a_run_that_breaks_a_rule_is_found(rule: str, how: str, good: Callable[[], Story], spoil: Spoil) -> None:
+    story = good()
+    spoil(story)
+    assert judge(rule, story.history()).verdict in BROKEN, how
+
+
+def test_every_checker_is_broken_by_some_run() -> None:
+    assert set(CHECKERS) - {row[0] for row in SPOILED} == {"J6"}
+
+
+def test_J6_the_same_content_in_other_bytes_is_found() -> None:
+    story = Story()
+    story.join(5, -1, member_id="", error="MEMBER_ID_REQUIRED")
+    story.join(8, 1)
+    assert judge("J6", story.history()).verdict is Verdict.PASS
+    for index, entry in enumerate(story.entries):
+        if entry.kind == "request" and entry.at_us == 8_000:
+            name, metadata = entry.message.protocols[0]  # type: ignore[attr-defined]  # a JoinGroupRequest
+            again = replace(entry.message, protocols=((name, metadata + b"\0"),))  # type: ignore[type-var]
+            story.entries[index] = replace(entry, message=again)
+    assert judge("J6", story.history()).verdict in BROKEN
+
+
+def test_a_rule_that_needs_more_than_a_client_offers_is_unsupported() -> None:
+    story = stories.expiry()
+    story.settings = replace(story.settings, features=frozenset({"eager"}))
+    judgement = judge("P1", story.history())
+    assert judgement.verdict is Verdict.UNSUPPORTED
+    assert "poll_interval" in judgement.reason
+
+
+def test_without_an_occasion_a_rule_is_untestable() -> None:
+    assert judge("P1", stories.eager_rebalance().history()).verdict is Verdict.UNTESTABLE
+
+
+def test_nobody_is_blamed_for_a_machine_that_stood_still() -> None:
+    story = stories.eager_rebalance()
+    drop("Heartbeat", 1_200, 1_700)(story)
+    history = story.history()
+    assert judge("H2", history).verdict is Verdict.FAIL
+    assert judge("H2", replace(history, stalls_us=((1_250_000, 1_650_000),))).verdict is Verdict.PASS
