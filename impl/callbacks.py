@@ -1,0 +1,140 @@
+"""The polling thread's post: errors to raise, and callbacks to run, in the order in which they came.
+
+Callbacks run here and nowhere else: on the application's thread, on an event taken from the consumer event queue, with no
+lock held (rules C5, Q2). Whatever a callback does, the core gets its answer; what it raised is raised from the
+application's call when everything that was due is done (rule C4), one error a call, so that none is swallowed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+
+from groupspec.impl.core.events import (
+    AssignPartitions,
+    CallbackKind,
+    CallbackStarted,
+    ConsumerEvent,
+    Error,
+    PartitionsAssigned,
+    PartitionsRevoked,
+    RevokePartitions,
+)
+from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
+from groupspec.impl.core.subscription import SubscriptionState
+from groupspec.impl.listener import NoListener, RebalanceListener
+from groupspec.impl.threads.door import Door
+from groupspec.impl.threads.driver import Driver
+from groupspec.impl.threads.futures import Future
+
+CommitCallback = Callable[[Mapping[TopicPartition, OffsetAndMetadata], Exception | None], None]
+
+
+class Callbacks:
+    """What waits for the application's thread."""
+
+    def __init__(self, driver: Driver, subscription: SubscriptionState, door: Door) -> None:
+        self.listener: RebalanceListener = NoListener()
+        self._driver = driver
+        self._subscription = subscription
+        self._door = door
+        self._silent = False
+        self._waiting: deque[ConsumerEvent] = deque()
+        self._errors: deque[Exception] = deque()
+        self._commits: deque[tuple[Mapping[TopicPartition, OffsetAndMetadata], Future, CommitCallback | None]] = deque()
+
+    # Running -----------------------------------------------------------------------------------------------------------
+
+    def serve(self) -> None:
+        """Run everything that is due; errors are kept for `raise_first`."""
+        self.run_commit_callbacks()
+        self._fetch()
+        while self._waiting:
+            event = self._waiting.popleft()
+            if isinstance(event, RevokePartitions):
+                self._revoke()
+            elif isinstance(event, AssignPartitions):
+                self._assign(event)
+            self._fetch()
+
+    def answer_without_running(self) -> None:
+        """From now on: the application can't run callbacks any more."""
+        self._silent = True
+
+    def _revoke(self) -> None:
+        """Which kind it is, and for what, is settled by starting it; there may be none any more."""
+        callback = self._subscription.start_callback()
+        if callback is None:
+            return
+        self._driver.submit(CallbackStarted())
+        lost = callback.kind is CallbackKind.LOST
+        run = self.listener.on_partitions_lost if lost else self.listener.on_partitions_revoked
+        try:
+            self._run(run, callback.partitions)
+        finally:
+            self._driver.submit(PartitionsRevoked())
+
+    def _assign(self, event: AssignPartitions) -> None:
+        try:
+            self._run(self.listener.on_partitions_assigned, event.partitions)
+        finally:
+            self._driver.submit(PartitionsAssigned())
+
+    def _run(self, run: Callable[[list[TopicPartition]], None], partitions: tuple[TopicPartition, ...]) -> None:
+        if self._silent:
+            return
+        try:
+            with self._door.callback():
+                run(list(partitions))
+        except Exception as error:
+            error.add_note("raised by the rebalance listener; the rebalance went on")
+            self._errors.append(error)
+
+    # Asynchronous commits ------------------------------------------------------------------------------------------------
+
+    def expect(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], future: Future, callback: CommitCallback | None
+    ) -> None:
+        """A commit is under way."""
+        self._commits.append((offsets, future, callback))
+
+    def run_commit_callbacks(self) -> None:
+        """Those of the commits that are done, in the order of the calls (rule M6)."""
+        while self._commits and self._commits[0][1].done:
+            offsets, future, callback = self._commits.popleft()
+            if callback is None:
+                continue
+            try:
+                callback(offsets, future.error)
+            except Exception as error:
+                error.add_note("raised by the callback of commit_async()")
+                self._errors.append(error)
+
+    # Errors ----------------------------------------------------------------------------------------------------------
+
+    def add(self, error: Exception) -> None:
+        """One more to raise."""
+        self._errors.append(error)
+
+    def raise_first(self) -> None:
+        """The oldest error, if there is one; the others are for later calls."""
+        if self._errors:
+            raise self._errors.popleft()
+
+    def has_error(self) -> bool:
+        """Whether there is one, for calls that wait and run no callbacks."""
+        self._fetch()
+        return bool(self._errors)
+
+    def raise_error(self) -> None:
+        """For them: the oldest error; callbacks stay where they are."""
+        self._fetch()
+        self.raise_first()
+
+    def _fetch(self) -> None:
+        """Take what the core has sent; errors are put aside, callbacks stay in line."""
+        while (event := self._driver.next_consumer_event()) is not None:
+            if isinstance(event, Error):
+                self._errors.append(event.error)
+            else:
+                self._waiting.append(event)

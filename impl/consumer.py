@@ -1,0 +1,428 @@
+"""The Consumer: what an application uses, and the polling thread's side of the implementation.
+
+It knows events and futures and not the network (proposal "Consumer threading refactor", section "Refactor the KafkaConsumer
+API"). A call that needs the network becomes an event for the driver, and waits on a future if it has to; what the driver
+has to say (errors, callbacks) waits in a queue until a call of the application's takes it.
+
+poll() works in this order (rule Q6): wakeup flag, queued errors and callbacks, fetch request, records. It returns with the
+first records, or when its time has passed, whatever else is under way (rule P4).
+
+One thread at a time may use a consumer; any other gets ConcurrentUseError, except for wakeup() and close().
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from types import TracebackType
+from typing import Final, Self, TypedDict, Unpack, cast
+
+from groupspec.impl.callbacks import Callbacks, CommitCallback
+from groupspec.impl.core.config import Config
+from groupspec.impl.core.core import Core
+from groupspec.impl.core.errors import ConfigError, IllegalStateError, KafkaTimeoutError
+from groupspec.impl.core.events import (
+    Assign,
+    Close,
+    Commit,
+    Fetch,
+    FetchCommitted,
+    PartitionsAssigned,
+    PartitionsRevoked,
+    Poll,
+    Subscribe,
+    Unsubscribe,
+)
+from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
+from groupspec.impl.core.subscription import SubscriptionState
+from groupspec.impl.core.transport import Transport
+from groupspec.impl.listener import NoListener, RebalanceListener
+from groupspec.impl.records import ConsumerRecord, RecordDecoder, Records
+from groupspec.impl.runtime import Runtime, ThreadingRuntime
+from groupspec.impl.threads.background import BackgroundDriver
+from groupspec.impl.threads.door import ConcurrentUseError, Door, WakeupError
+from groupspec.impl.threads.driver import DriverFactory
+from groupspec.impl.threads.futures import Future
+from groupspec.impl.trace import TraceSink
+
+__all__ = ["ConcurrentUseError", "Consumer", "ConsumerRecord", "RebalanceListener", "TopicPartition", "WakeupError"]
+
+API_TIMEOUT_MS: Final = 60_000
+"""How long calls without a timeout of their own wait (Kafka's default.api.timeout.ms)."""
+
+CLOSE_TIMEOUT_MS: Final = 30_000
+GRACE_MS: Final = 1_000
+"""How much longer than a deadline to wait for the core, which keeps the same deadline and knows better what happened."""
+
+Offsets = Mapping[TopicPartition, int | OffsetAndMetadata]
+
+
+class Settings(TypedDict, total=False):
+    """The configuration by Kafka's names, dots as underscores; `Config` has the defaults and what is allowed."""
+
+    group_id: str | None
+    client_id: str
+    group_instance_id: str | None
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+    max_poll_interval_ms: int
+    request_timeout_ms: int
+    retry_backoff_ms: int
+    metadata_max_age_ms: int
+    enable_auto_commit: bool
+    auto_commit_interval_ms: int
+    auto_offset_reset: str
+    partition_assignment_strategy: tuple[str, ...]
+    max_poll_records: int
+    fetch_min_bytes: int
+    fetch_max_wait_ms: int
+    fetch_max_bytes: int
+    max_partition_fetch_bytes: int
+
+
+class Consumer:
+    """A member of a consumer group, or a reader of partitions chosen by hand.
+
+        with Consumer("orders", bootstrap_servers="localhost:9092", group_id="billing") as consumer:
+            while True:
+                for record in consumer.poll(timeout_ms=1000):
+                    print(record.offset, record.value)
+
+    Args:
+        topics: Subscribed to at once, as by subscribe().
+        bootstrap_servers: "host:port" of some brokers, as one text with commas or a list.
+        runtime: Threads and time; the ordinary ones unless given.
+        transport: A network in place of sockets, for tests; then no bootstrap_servers are needed.
+        decoder: What reads record batches, if not the ordinary one.
+        driver: The threading design.
+        trace: Called with every step of the protocol (`groupspec.impl.trace`), in the driver's thread.
+        settings: See `Settings` and `Config`.
+
+    Raises:
+        ConfigError: Settings that do not exist, contradict each other, or are out of range.
+    """
+
+    def __init__(
+        self,
+        *topics: str,
+        bootstrap_servers: str | Sequence[str] = (),
+        runtime: Runtime | None = None,
+        transport: Transport | None = None,
+        decoder: RecordDecoder | None = None,
+        driver: DriverFactory = BackgroundDriver,
+        trace: TraceSink | None = None,
+        **settings: Unpack[Settings],
+    ) -> None:
+        self._config = _config(settings)
+        self._runtime = runtime or ThreadingRuntime()
+        if transport is None or decoder is None:
+            from groupspec.impl import (
+                wiring,
+            )  # the one place that knows both sides; not needed with a network of one's own
+
+            transport = transport or wiring.socket_transport(bootstrap_servers, self._config, self._runtime)
+            decoder = decoder or wiring.DECODER
+        self._subscription = SubscriptionState(lambda: self._runtime.lock("subscription"))
+        self._driver = driver(Core(self._config, self._subscription, trace), transport, self._runtime)
+        self._door = Door(self._runtime)
+        self._callbacks = Callbacks(self._driver, self._subscription, self._door)
+        self._records = Records(self._subscription, decoder)
+        self._chosen = ""  # how partitions are chosen: "topics", "partitions", or not yet
+        self._driver.ensure_running()
+        if topics:
+            self.subscribe(topics)
+
+    # What to read ----------------------------------------------------------------------------------------------------
+
+    def subscribe(self, topics: Iterable[str], listener: RebalanceListener | None = None) -> None:
+        """Have the group give this member partitions of these topics, from the next poll() on. None: unsubscribe."""
+        wanted = _names(topics)
+        if not wanted:
+            self.unsubscribe()
+            return
+        with self._door.use("subscribe()"):
+            self._choose("topics")
+            if self._config.group_id is None:
+                raise ConfigError("subscribe() needs a group_id; without a group, assign() partitions")
+            self._callbacks.listener = listener or NoListener()
+            self._driver.submit(Subscribe(wanted))
+
+    def assign(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read exactly these, without the group's help (rule D8). None: unsubscribe."""
+        wanted = tuple(partitions)
+        if not wanted:
+            self.unsubscribe()
+            return
+        with self._door.use("assign()"):
+            self._choose("partitions")
+            self._driver.submit(Assign(wanted))
+            if not self._driver.settle(self._runtime.now_ms() + API_TIMEOUT_MS):
+                raise KafkaTimeoutError(f"assign(): the background thread has not answered in {API_TIMEOUT_MS} ms")
+            self._report_failure()
+
+    def unsubscribe(self) -> None:
+        """Leave the group, or let go of assigned partitions. The listener hears of it before this returns (rule C7)."""
+        with self._door.use("unsubscribe()"):
+            self._door.refuse_in_callback("unsubscribe()")
+            self._report_failure()
+            self._driver.ensure_running()
+            future = self._driver.call(Unsubscribe)
+            while not future.done:
+                self._callbacks.serve()
+                self._driver.wait_until(lambda: future.done or self._driver.has_consumer_events(), None)
+                self._report_failure()
+            self._chosen = ""
+            self._callbacks.raise_first()
+            future.outcome()
+
+    def subscription(self) -> set[str]:
+        """The topics subscribed to, as far as the background thread has taken notice."""
+        with self._door.use("subscription()"):
+            return set(self._subscription.topics())
+
+    def assignment(self) -> set[TopicPartition]:
+        """The partitions that are this consumer's now."""
+        with self._door.use("assignment()"):
+            return set(self._subscription.assignment())
+
+    # Reading ---------------------------------------------------------------------------------------------------------
+
+    def poll(self, timeout_ms: int = 0) -> list[ConsumerRecord]:
+        """Records, as soon as there are some; none if there are none after `timeout_ms`. Runs what callbacks are due.
+
+        To be called at least every max_poll_interval_ms, or the group goes on without this member.
+
+        Raises:
+            WakeupError: wakeup() was called before or meanwhile.
+            IllegalStateError: Nothing is subscribed to or assigned; or called inside a rebalance callback.
+            KafkaError: What the group or a broker refused, one error a call; or why the background thread ended.
+            Exception: What a callback raised.
+        """
+        if timeout_ms < 0:
+            raise ValueError(f"poll({timeout_ms}): the timeout is 0 or more milliseconds")
+        with self._door.use("poll()"):
+            self._door.refuse_in_callback("poll()")
+            self._report_failure()
+            self._driver.ensure_running()
+            self._subscription.poll_started()
+            self._driver.submit(Poll())
+            return self._poll_until(self._runtime.now_ms() + timeout_ms)
+
+    def _poll_until(self, deadline_ms: int) -> list[ConsumerRecord]:
+        while True:
+            self._door.check_interrupted()
+            self._callbacks.serve()
+            self._callbacks.raise_first()
+            if not self._chosen:
+                raise IllegalStateError("poll() without topics or partitions: subscribe() or assign() first")
+            self._driver.submit(Fetch())
+            records = self._records.take(self._config.max_poll_records)
+            if records or self._runtime.now_ms() >= deadline_ms:
+                return records
+            self._wait_for_news(deadline_ms)
+
+    def _wait_for_news(self, deadline_ms: int) -> None:
+        """Being blocked in here counts as polling, so the poll interval is kept from running out (rule P2)."""
+        interval_ms = max(1, self._config.max_poll_interval_ms // 3)
+        while not self._driver.wait_until(self._has_news, min(deadline_ms, self._runtime.now_ms() + interval_ms)):
+            if self._runtime.now_ms() >= deadline_ms:
+                return
+            self._driver.submit(Poll())
+        self._report_failure()
+
+    def _has_news(self) -> bool:
+        return (
+            self._door.is_interrupted()
+            or self._driver.has_consumer_events()
+            or self._subscription.next_buffered() is not None
+        )
+
+    def wakeup(self) -> None:
+        """Interrupt the call that waits, or else the next one that could, with WakeupError. From any thread (T4)."""
+        self._door.request_wakeup()
+        self._driver.nudge()
+
+    # Where to read ---------------------------------------------------------------------------------------------------
+
+    def position(self, partition: TopicPartition, timeout_ms: int = API_TIMEOUT_MS) -> int:
+        """The offset of the next record that poll() would return. Looks it up if need be.
+
+        Raises: IllegalStateError if it is not assigned; KafkaTimeoutError; WakeupError; what the lookup was refused for.
+        """
+        with self._door.use("position()"):
+            deadline_ms = self._runtime.now_ms() + timeout_ms
+            if (position := self._subscription.position(partition)) is None:
+                self._subscription.want_position(partition)
+                self._driver.submit(Fetch())
+            while position is None:
+                self._door.check_interrupted()
+                if not self._driver.wait_until(lambda: self._has_position(partition), deadline_ms):
+                    raise KafkaTimeoutError(f"position({partition}): not known after {timeout_ms} ms")
+                self._report_failure()
+                self._callbacks.raise_error()
+                position = self._subscription.position(partition)
+            return position
+
+    def _has_position(self, partition: TopicPartition) -> bool:
+        return (
+            self._door.is_interrupted()
+            or self._callbacks.has_error()
+            or self._subscription.position(partition) is not None
+        )
+
+    def seek(self, partition: TopicPartition, offset: int) -> None:
+        """Read on from here. IllegalStateError if it is not assigned, ValueError if the offset is below 0."""
+        with self._door.use("seek()"):
+            self._subscription.seek(partition, offset)
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """Return no records of these until resume(). IllegalStateError if one is not assigned."""
+        with self._door.use("pause()"):
+            self._subscription.pause(partitions)
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """Return records of these again. IllegalStateError if one is not assigned."""
+        with self._door.use("resume()"):
+            self._subscription.resume(partitions)
+
+    def paused(self) -> set[TopicPartition]:
+        """What pause() has stopped."""
+        with self._door.use("paused()"):
+            return set(self._subscription.paused())
+
+    # Commits ---------------------------------------------------------------------------------------------------------
+
+    def commit(self, offsets: Offsets | None = None, timeout_ms: int = API_TIMEOUT_MS) -> None:
+        """Commit these, or what poll() has returned so far, and wait for it.
+
+        Raises: CommitFailedError, RebalanceInProgressError, KafkaTimeoutError, WakeupError, or why it was refused.
+        """
+        with self._door.use("commit()"):
+            deadline_ms = self._runtime.now_ms() + timeout_ms
+            chosen = self._to_commit(offsets)
+            self._await("commit()", lambda number: Commit(chosen, number, deadline_ms), deadline_ms)
+
+    def commit_async(self, offsets: Offsets | None = None, callback: CommitCallback | None = None) -> None:
+        """The same without waiting: tried once; `callback(offsets, error)` runs in a later poll, commit or close."""
+        with self._door.use("commit_async()"):
+            chosen = self._to_commit(offsets)
+            self._callbacks.expect(chosen, self._driver.call(lambda number: Commit(chosen, number)), callback)
+
+    def committed(
+        self, partitions: Iterable[TopicPartition], timeout_ms: int = API_TIMEOUT_MS
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """What the group has committed for these; None where there is nothing. Raises as commit() does."""
+        with self._door.use("committed()"):
+            wanted, deadline_ms = tuple(partitions), self._runtime.now_ms() + timeout_ms
+            found = self._await("committed()", lambda number: FetchCommitted(wanted, number, deadline_ms), deadline_ms)
+            return dict(cast("Mapping[TopicPartition, OffsetAndMetadata | None]", found))
+
+    def _to_commit(self, offsets: Offsets | None) -> dict[TopicPartition, OffsetAndMetadata]:
+        if offsets is None:
+            return self._subscription.returned_positions()
+        return {
+            partition: OffsetAndMetadata(offset) if isinstance(offset, int) else offset
+            for partition, offset in offsets.items()
+        }
+
+    def _await(self, call: str, event: Callable[[int], Commit | FetchCommitted], deadline_ms: int) -> object:
+        """Wait for a future; callbacks of earlier asynchronous commits run before this returns (rule M6)."""
+        self._report_failure()
+        self._driver.ensure_running()
+        self._door.check_interrupted()
+        future: Future = self._driver.call(event)
+        while not future.done:
+            in_time = self._driver.wait_until(
+                lambda: future.done or self._door.is_interrupted(), deadline_ms + GRACE_MS
+            )
+            if not future.done:
+                self._report_failure()
+                self._door.check_interrupted()
+            if not in_time:
+                raise KafkaTimeoutError(f"{call}: the background thread has not answered in time")
+        self._callbacks.run_commit_callbacks()
+        outcome = future.outcome()
+        self._callbacks.raise_first()
+        return outcome
+
+    # The end ---------------------------------------------------------------------------------------------------------
+
+    def close(self, timeout_ms: int = CLOSE_TIMEOUT_MS) -> None:
+        """Commit if auto-commit is on, run the callback for what is owned, leave the group, end the thread.
+
+        Takes no longer than `timeout_ms`, callbacks aside, whatever the network does (rule L2). From any thread, and as
+        often as one likes (rule L4): the first one closes, the others wait for it. A call of another thread that is under
+        way ends with ConsumerClosedError. Raises what a callback raised, when all is done (rule C4).
+        """
+        deadline_ms = self._runtime.now_ms() + timeout_ms
+        first = self._door.begin_close()
+        self._driver.nudge()
+        if not first:
+            self._door.wait_closed(deadline_ms)
+            return
+        try:
+            alone = self._door.wait_empty(deadline_ms)
+            with self._door.use("close()"):
+                self._leave_group(deadline_ms, alone)
+        finally:
+            self._door.end_close()
+
+    def _leave_group(self, deadline_ms: int, alone: bool) -> None:
+        if (failure := self._driver.take_failure()) is not None:
+            self._callbacks.add(failure)
+        self._driver.ensure_running()
+        future = self._driver.call(lambda number: Close(number, deadline_ms))
+        if not alone:  # the other thread sits in a callback: answer for it, or nothing would ever go on (rule L2)
+            self._callbacks.answer_without_running()
+            self._driver.submit(PartitionsRevoked())
+            self._driver.submit(PartitionsAssigned())
+        while not future.done and self._driver.failure() is None:
+            self._callbacks.serve()
+            if not self._driver.wait_until(
+                lambda: future.done or self._driver.has_consumer_events(),
+                max(deadline_ms, self._runtime.now_ms()) + GRACE_MS,
+            ):
+                break
+        if (failure := self._driver.take_failure()) is not None:
+            self._callbacks.add(failure)
+        self._driver.shut_down(deadline_ms)
+        self._callbacks.run_commit_callbacks()
+        self._callbacks.raise_first()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def _choose(self, how: str) -> None:
+        if self._chosen not in ("", how):
+            raise IllegalStateError(f"The consumer has {self._chosen} chosen: unsubscribe() before choosing {how}")
+        self._chosen = how
+
+    def _report_failure(self) -> None:
+        """The background thread's end is raised from here, once; the next poll() starts it again (rule H6)."""
+        if (failure := self._driver.take_failure()) is not None:
+            raise failure
+
+
+def _config(settings: Settings) -> Config:
+    known = [one.name for one in fields(Config)]
+    unknown = sorted(set(settings) - set(known))
+    if unknown:
+        raise ConfigError(f"No such setting: {', '.join(unknown)}; there are {', '.join(known)}")
+    chosen = dict(settings)
+    strategy = chosen.get("partition_assignment_strategy")
+    if isinstance(strategy, list):
+        chosen["partition_assignment_strategy"] = tuple(strategy)
+    return Config(**chosen)  # type: ignore[arg-type]  # Config checks every value itself
+
+
+def _names(topics: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(topics, str):
+        raise TypeError(f"subscribe({topics!r}): give a list of topics, [{topics!r}]")
+    return tuple(topics)

@@ -1,0 +1,460 @@
+"""Real threads, one at a time, in an order that the test decides, on a clock that the test moves.
+
+One token; who has it runs. A thread gives it away only where it waits (for a lock, a condition, another thread, a time)
+or, if the schedule says so, at any other operation of this runtime: these are the *yield points*. When no thread can go
+on, the runtime is *idle*, and the test thread, which made the runtime, has the token back: `run_until_idle()` returns.
+
+    order    A thread runs until it waits; then the one that has been ready longest goes on. `schedule` is a list of
+             numbers that changes this: wherever more than one thread could run, the next number chooses among them (0:
+             the one that runs, or the oldest; then by age, modulo their number). A list that is used up means 0, so
+             the empty list is the plain order, and shrinking a list makes a run plainer.
+    time     Stands still unless the test moves it: `advance(ms)`, `advance_to_next_deadline()`. Whoever waits with a
+             timeout goes on when its time has come.
+    test     The test thread may call everything that a thread may. If it has to wait, the others run meanwhile, and
+             when they are idle the clock jumps to the next deadline by itself.
+    errors   An exception that ends a thread is raised in the test, as soon as it has happened. Threads that wait for
+             each other raise Deadlock; a run of more than `max_steps` yield points without idling raises StepLimit.
+             Both say who waits for what, and what happened last.
+
+`close()`, or `with`, unwinds all threads that are left, so that a thousand runs leave nothing behind.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Final, Self
+
+from groupspec.impl.runtime import Baton, Condition, Lock, Thread, os_thread, this_thread
+
+REMEMBERED_STEPS: Final = 40
+UNWIND_S: Final = 10.0
+
+
+class RuntimeMisuse(Exception):
+    """The runtime was used from a thread that is not its own, or after its end."""
+
+
+class Deadlock(Exception):
+    """Threads wait for each other, or for nobody. The message says who waits for what."""
+
+
+class StepLimit(Exception):
+    """The threads went on and on without becoming idle. The message says what they did last."""
+
+
+class _Unwind(BaseException):
+    """Ends a thread from within when the runtime is closed."""
+
+
+@dataclass(eq=False, slots=True)
+class _Task:
+    """A thread, or the test."""
+
+    name: str
+    baton: Baton = field(default_factory=Baton)
+    ident: int = 0
+    finished: bool = False
+    joiners: list[_Task] = field(default_factory=list)
+    waits_for: str = ""  # what, in words; empty: it does not wait
+    lock: _Lock | None = None  # that it waits for
+    from_outside: bool = False  # whether somebody outside may end its wait
+    deadline_ms: int | None = None
+    wait_number: int = 0  # so that a deadline of an earlier wait is known as such
+    woken: bool = False
+
+
+class RunToIdleRuntime:
+    """See the top of this file. To be made and closed by the same thread, the test."""
+
+    def __init__(self, schedule: Sequence[int] = (), *, max_steps: int = 100_000, start_ms: int = 1_000) -> None:
+        self._schedule = tuple(schedule)
+        self._choices = 0
+        self._max_steps = max_steps
+        self._now_ms = start_ms
+        self._test = _Task("test", ident=this_thread())
+        self._current = self._test
+        self._tasks: list[_Task] = []
+        self._ready: deque[_Task] = deque()
+        self._deadlines: list[tuple[int, int, _Task]] = []
+        self._waits = 0
+        self._failure: BaseException | None = None
+        self._closing = False
+        self._steps_since_idle = 0
+        self._recent: deque[tuple[str, str]] = deque(maxlen=REMEMBERED_STEPS)
+        self.steps = 0
+        self.switches = 0
+
+    # What every thread may use ---------------------------------------------------------------------------------------
+
+    def thread(self, target: Callable[[], None], name: str) -> Thread:
+        """A thread that runs when it is its turn."""
+        return _Thread(self, target, name)
+
+    def lock(self, name: str) -> Lock:
+        """A lock that knows who holds it and who waits."""
+        return _Lock(self, name)
+
+    def condition(self, name: str, *, from_outside: bool = False) -> Condition:
+        """A condition with a lock of its own."""
+        return _Condition(self, name, from_outside)
+
+    def now_ms(self) -> int:
+        """The virtual time."""
+        return self._now_ms
+
+    def sleep_ms(self, duration_ms: int) -> None:
+        """Wait until the clock has been moved that far."""
+        self.yield_point("sleep")
+        self.wait(f"{duration_ms} ms to pass", duration_ms)
+
+    def thread_id(self) -> int:
+        """The number of the thread that has the token."""
+        return self._current.ident
+
+    # What the test may do --------------------------------------------------------------------------------------------
+
+    def run_until_idle(self) -> None:
+        """Let the threads run until all of them wait. Raises what ended a thread; Deadlock; StepLimit."""
+        self._check_test()
+        self._steps_since_idle = 0
+        while self._ready:
+            self._switch(self._test, self._take_ready())
+            self._raise_failure()
+        self._raise_failure()
+        self._check_deadlock()
+
+    def advance(self, duration_ms: int) -> None:
+        """Move the clock, stopping at each deadline on the way to let run who waited for it; idle before and after."""
+        self.run_until_idle()
+        end_ms = self._now_ms + duration_ms
+        while (deadline_ms := self.next_deadline_ms()) is not None and deadline_ms <= end_ms:
+            self._jump(deadline_ms)
+            self.run_until_idle()
+        self._now_ms = end_ms
+
+    def advance_to_next_deadline(self) -> bool:
+        """Move the clock to where somebody has waited long enough; False if nobody waits for a time."""
+        self.run_until_idle()
+        deadline_ms = self.next_deadline_ms()
+        if deadline_ms is None:
+            return False
+        self._jump(deadline_ms)
+        self.run_until_idle()
+        return True
+
+    def next_deadline_ms(self) -> int | None:
+        """The earliest time that a thread waits for."""
+        while self._deadlines:
+            deadline_ms, wait_number, task = self._deadlines[0]
+            if task.wait_number == wait_number and task.waits_for:
+                return deadline_ms
+            heapq.heappop(self._deadlines)
+        return None
+
+    def report(self) -> str:
+        """Who waits for what, and what happened last."""
+        lines = [f"at {self._now_ms} ms, after {self.steps} steps:"]
+        lines += [f"  {task.name} {self._describe(task)}" for task in [self._test, *self._tasks]]
+        lines += ["last steps:", *(f"  {name}: {what}" for name, what in self._recent)]
+        return "\n".join(lines)
+
+    def close(self) -> None:
+        """Unwind every thread that is left. The runtime is of no use any more."""
+        self._check_test()
+        self._closing = True
+        for task in self._tasks:
+            if not task.finished:
+                self._current = task
+                task.baton.pass_on()
+                if not self._test.baton.receive(True, UNWIND_S):
+                    raise RuntimeMisuse(f"thread {task.name!r} does not end: it swallows what should unwind it")
+        self._current = self._test
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def choose(self, count: int) -> int:
+        """Which of `count` threads goes on, 0 being the plain order; for schedulers that know better than a list."""
+        if self._choices >= len(self._schedule):
+            return 0
+        self._choices += 1
+        return self._schedule[self._choices - 1] % count
+
+    # Yielding and waiting: what locks, conditions and threads are made of --------------------------------------------
+
+    def yield_point(self, what: str) -> None:
+        """Another thread may go on here, if the schedule says so."""
+        task = self._current
+        if this_thread() != task.ident:
+            raise RuntimeMisuse(f"{what}: called from a thread that is not this runtime's, or not its turn")
+        if self._closing:
+            return
+        self.steps += 1
+        self._recent.append((task.name, what))
+        if task is self._test:
+            return
+        self._steps_since_idle += 1
+        if self._steps_since_idle > self._max_steps:
+            self._steps_since_idle = 0
+            self._give_up(StepLimit(f"no idleness within {self._max_steps} steps; {self.report()}"))
+        if self._ready and (choice := self.choose(len(self._ready) + 1)):
+            chosen = self._ready[choice - 1]
+            del self._ready[choice - 1]
+            self._ready.append(task)
+            self._switch(task, chosen)
+
+    def wait(
+        self, what: str, timeout_ms: int | None = None, lock: _Lock | None = None, from_outside: bool = False
+    ) -> bool:
+        """Wait until another thread calls `wake`; False if the time passed first."""
+        task = self._current
+        if self._closing:
+            raise _Unwind
+        task.waits_for, task.lock, task.from_outside = what, lock, from_outside
+        task.woken = False
+        self._waits += 1
+        task.wait_number = self._waits
+        task.deadline_ms = None
+        if timeout_ms is not None:
+            task.deadline_ms = self._now_ms + max(0, timeout_ms)
+            heapq.heappush(self._deadlines, (task.deadline_ms, task.wait_number, task))
+        if task is self._test:
+            self._wait_as_test()
+        else:
+            self._switch(task, self._take_ready() if self._ready else self._test)
+        return task.woken
+
+    def wake(self, task: _Task) -> None:
+        """End a task's wait: it may go on when it is its turn."""
+        if task.waits_for:
+            task.woken = True
+            self._make_ready(task)
+
+    def current(self) -> _Task:
+        """Who has the token."""
+        return self._current
+
+    def begin(self, task: _Task, target: Callable[[], None]) -> None:
+        """Have a task run when it is its turn, in a thread of its own."""
+        self._tasks.append(task)
+        self._ready.append(task)
+        os_thread(lambda: self._body(task, target), task.name)
+
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def _body(self, task: _Task, target: Callable[[], None]) -> None:
+        task.ident = this_thread()
+        task.baton.receive()
+        try:
+            if not self._closing:
+                target()
+        except _Unwind:
+            pass
+        except BaseException as error:  # everything, since the test must hear of it
+            error.add_note(f"in thread {task.name!r}")
+            self._failure = error
+        task.finished = True
+        for joiner in task.joiners:
+            self.wake(joiner)
+        after = self._test
+        if self._ready and self._failure is None and not self._closing:
+            after = self._take_ready()
+        self._current = after
+        self.switches += 1
+        after.baton.pass_on()
+
+    def _switch(self, task: _Task, to: _Task) -> None:
+        if to is task:
+            return
+        self._current = to
+        self.switches += 1
+        to.baton.pass_on()
+        task.baton.receive()
+        if self._closing and task is not self._test:
+            raise _Unwind
+
+    def _give_up(self, failure: BaseException) -> None:
+        task = self._current
+        self._failure = failure
+        self._ready.append(task)
+        self._switch(task, self._test)
+
+    def _take_ready(self) -> _Task:
+        chosen = self.choose(len(self._ready)) if len(self._ready) > 1 else 0
+        task = self._ready[chosen]
+        del self._ready[chosen]
+        return task
+
+    def _make_ready(self, task: _Task) -> None:
+        task.waits_for, task.lock, task.deadline_ms = "", None, None
+        self._ready.append(task)
+
+    def _wait_as_test(self) -> None:
+        task = self._test
+        self._steps_since_idle = 0
+        while task.waits_for or task in self._ready:
+            if self._ready:
+                chosen = self._take_ready()
+                if chosen is task:
+                    return
+                self._switch(task, chosen)
+                if self._failure is not None:
+                    self._leave_wait()
+                    self._raise_failure()
+                if not task.waits_for and task not in self._ready:
+                    return
+            else:
+                self._jump_or_deadlock()
+
+    def _jump_or_deadlock(self) -> None:
+        deadline_ms = self.next_deadline_ms()
+        if deadline_ms is None:
+            report = self.report()
+            self._leave_wait()
+            raise Deadlock(f"the test waits, and nobody can go on; {report}")
+        self._jump(deadline_ms)
+        self._steps_since_idle = 0
+
+    def _leave_wait(self) -> None:
+        self._test.waits_for, self._test.lock = "", None
+        if self._test in self._ready:
+            self._ready.remove(self._test)
+
+    def _jump(self, to_ms: int) -> None:
+        """Move the clock, and let those go on who waited for it, in the order of their deadlines."""
+        self._now_ms = max(self._now_ms, to_ms)
+        while (deadline_ms := self.next_deadline_ms()) is not None and deadline_ms <= self._now_ms:
+            self._make_ready(heapq.heappop(self._deadlines)[2])
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+
+    def _check_test(self) -> None:
+        if this_thread() != self._test.ident or self._current is not self._test:
+            raise RuntimeMisuse("only the thread that made the runtime may run it, and only while it has the token")
+
+    def _check_deadlock(self) -> None:
+        """Idle: is anybody left who could end the others' waits?"""
+        waiting = [task for task in self._tasks if not task.finished]
+        for task in waiting:
+            if self._never_released(task):
+                raise Deadlock(f"{task.name} waits for a lock that is never released; {self.report()}")
+        if waiting and not any(task.from_outside or task.deadline_ms is not None for task in waiting):
+            raise Deadlock(f"every thread waits for another one; {self.report()}")
+
+    def _never_released(self, task: _Task) -> bool:
+        """Whether the chain of who waits for a lock of whom comes back, or ends with a thread that has ended."""
+        seen: list[_Task] = []
+        while task.lock is not None and task.lock.holder is not None:
+            seen.append(task)
+            task = task.lock.holder
+            if task in seen or task.finished:
+                return True
+        return False
+
+    def _describe(self, task: _Task) -> str:
+        if task.finished:
+            return "has ended"
+        if not task.waits_for:
+            return "runs" if task is self._current else "could run"
+        holder = f", held by {task.lock.holder.name}" if task.lock is not None and task.lock.holder is not None else ""
+        until = f", until {task.deadline_ms} ms" if task.deadline_ms is not None else ""
+        return f"waits for {task.waits_for}{holder}{until}"
+
+
+class _Thread:
+    def __init__(self, runtime: RunToIdleRuntime, target: Callable[[], None], name: str) -> None:
+        self._runtime = runtime
+        self._target = target
+        self._task = _Task(name)
+        self._started = False
+
+    def start(self) -> None:
+        if self._started:
+            raise RuntimeMisuse(f"thread {self._task.name!r} was started before")
+        self._started = True
+        self._runtime.begin(self._task, self._target)
+        self._runtime.yield_point(f"start {self._task.name}")
+
+    def join(self, timeout_ms: int | None = None) -> bool:
+        self._runtime.yield_point(f"join {self._task.name}")
+        if not self._task.finished:
+            self._task.joiners.append(self._runtime.current())
+            self._runtime.wait(f"the end of {self._task.name}", timeout_ms)
+        return self._task.finished
+
+    def is_alive(self) -> bool:
+        return self._started and not self._task.finished
+
+
+class _Lock:
+    def __init__(self, runtime: RunToIdleRuntime, name: str) -> None:
+        self._runtime = runtime
+        self._name = name
+        self._waiting: deque[_Task] = deque()
+        self._acquire_step = f"acquire {name}"
+        self.holder: _Task | None = None
+
+    def __enter__(self) -> object:
+        self._runtime.yield_point(self._acquire_step)
+        self.acquire()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        self.release()
+
+    def acquire(self) -> None:
+        task = self._runtime.current()
+        if self.holder is task:
+            raise Deadlock(f"{task.name} waits for lock {self._name!r}, which it holds; {self._runtime.report()}")
+        while self.holder is not None:
+            self._waiting.append(task)
+            self._runtime.wait(f"lock {self._name!r}", lock=self)
+        self.holder = task
+
+    def release(self) -> None:
+        self.holder = None
+        if self._waiting:
+            self._runtime.wake(self._waiting.popleft())
+
+
+class _Condition(_Lock):
+    def __init__(self, runtime: RunToIdleRuntime, name: str, from_outside: bool) -> None:
+        super().__init__(runtime, name)
+        self._from_outside = from_outside
+        self._sleepers: list[_Task] = []
+
+    def wait(self, timeout_ms: int | None = None) -> bool:
+        task = self._must_hold("wait")
+        self._sleepers.append(task)
+        self.release()
+        woken = self._runtime.wait(f"{self._name!r} to change", timeout_ms, from_outside=self._from_outside)
+        if not woken:
+            self._sleepers.remove(task)
+        self.acquire()
+        return woken
+
+    def notify_all(self) -> None:
+        self._must_hold("notify")
+        sleepers, self._sleepers = self._sleepers, []
+        for task in sleepers:
+            self._runtime.wake(task)
+
+    def _must_hold(self, what: str) -> _Task:
+        task = self._runtime.current()
+        if self.holder is not task:
+            raise RuntimeMisuse(f"{what} on {self._name!r} without holding its lock")
+        return task

@@ -1,0 +1,245 @@
+"""The only door to threads and to the clock.
+
+Everything in `impl` that runs in a thread, waits, or asks for the time gets a `Runtime` and uses nothing else. There are
+two: `ThreadingRuntime` here is the ordinary one; `groupspec.impl.run_to_idle.RunToIdleRuntime` has real threads too, but
+lets one run at a time, in an order that the test decides, on a clock that the test moves.
+
+What is here is all that is needed: a thread, a lock, a condition, and from the condition a queue and a bell. Times are
+milliseconds of a clock that never goes backwards; a timeout of None means for ever.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from types import TracebackType
+from typing import Generic, Protocol, TypeVar
+
+T = TypeVar("T")
+
+
+class Thread(Protocol):
+    """A thread that has not started yet, runs, or has ended."""
+
+    def start(self) -> None:
+        """Run; once."""
+
+    def join(self, timeout_ms: int | None = None) -> bool:
+        """Wait for its end; False if it still runs after that time."""
+
+    def is_alive(self) -> bool:
+        """Whether it has started and not ended."""
+
+
+class Lock(Protocol):
+    """Held by one thread at a time, for `with`. Not reentrant: nothing here needs to take what it has."""
+
+    def __enter__(self) -> object: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None: ...
+
+
+class Condition(Lock, Protocol):
+    """A lock, and a place to wait for something to change under it. The caller holds it for every call."""
+
+    def wait(self, timeout_ms: int | None = None) -> bool:
+        """Let go of the lock, wait to be notified, take the lock again; False if the time passed first."""
+
+    def notify_all(self) -> None:
+        """Let everybody who waits look again."""
+
+
+class Runtime(Protocol):
+    """Where threads and time come from. Names are for people: they stand in reports."""
+
+    def thread(self, target: Callable[[], None], name: str) -> Thread:
+        """A thread that ends with the process at the latest; not started yet."""
+
+    def lock(self, name: str) -> Lock:
+        """A free lock."""
+
+    def condition(self, name: str, *, from_outside: bool = False) -> Condition:
+        """A condition. `from_outside`: whoever notifies it may be none of the runtime's threads (a network, a test).
+
+        A runtime that looks for deadlocks does not take those who wait there for dead.
+        """
+
+    def now_ms(self) -> int:
+        """The time."""
+
+    def sleep_ms(self, duration_ms: int) -> None:
+        """Let this much time pass."""
+
+    def thread_id(self) -> int:
+        """Which thread this is."""
+
+
+class Queue(Generic[T]):
+    """First in, first out, from any thread to any thread; nothing is lost, doubled or reordered (rule Q1)."""
+
+    def __init__(self, runtime: Runtime, name: str) -> None:
+        self._runtime = runtime
+        self._items: deque[T] = deque()
+        self._changed = runtime.condition(name)
+
+    def put(self, item: T) -> None:
+        """Add one; never waits."""
+        with self._changed:
+            self._items.append(item)
+            self._changed.notify_all()
+
+    def get(self, timeout_ms: int | None = 0) -> T | None:
+        """Take the oldest, waiting for one at most that long; None if there is none. Items must not be None."""
+        deadline_ms = None if timeout_ms is None else self._runtime.now_ms() + timeout_ms
+        with self._changed:
+            while not self._items:
+                if deadline_ms is None:
+                    self._changed.wait()
+                elif (left_ms := deadline_ms - self._runtime.now_ms()) <= 0:
+                    return None
+                else:
+                    self._changed.wait(left_ms)
+            return self._items.popleft()
+
+    def __len__(self) -> int:
+        with self._changed:
+            return len(self._items)
+
+
+class Bell:
+    """Rung when something has changed that somebody may be waiting for; who waits then looks for himself.
+
+    A ring between the look and the wait is not lost: whoever waits says up to which ring he has looked.
+    """
+
+    def __init__(self, runtime: Runtime, name: str) -> None:
+        self._runtime = runtime
+        self._rings = 0
+        self._rung = runtime.condition(name)
+
+    def ring(self) -> None:
+        """Something has changed."""
+        with self._rung:
+            self._rings += 1
+            self._rung.notify_all()
+
+    def rings(self) -> int:
+        """How often it has rung: to be asked before looking."""
+        with self._rung:
+            return self._rings
+
+    def wait(self, seen: int, timeout_ms: int | None) -> bool:
+        """Wait for a ring after the first `seen` ones; False if the time passed first."""
+        deadline_ms = None if timeout_ms is None else self._runtime.now_ms() + timeout_ms
+        with self._rung:
+            while self._rings == seen:
+                left_ms = None if deadline_ms is None else deadline_ms - self._runtime.now_ms()
+                if left_ms is not None and left_ms <= 0:
+                    return False
+                self._rung.wait(left_ms)
+            return True
+
+
+def wait_until(bell: Bell, runtime: Runtime, happened: Callable[[], bool], deadline_ms: int | None) -> bool:
+    """Wait for something that rings this bell; False if the deadline came first. No lock is held while looking."""
+    while True:
+        seen = bell.rings()
+        if happened():
+            return True
+        left_ms = None if deadline_ms is None else deadline_ms - runtime.now_ms()
+        if left_ms is not None and left_ms <= 0:
+            return False
+        bell.wait(seen, left_ms)
+
+
+# The ordinary runtime -------------------------------------------------------------------------------------------------
+
+
+class _Thread:
+    def __init__(self, target: Callable[[], None], name: str) -> None:
+        self._thread = threading.Thread(target=target, name=name, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def join(self, timeout_ms: int | None = None) -> bool:
+        self._thread.join(None if timeout_ms is None else timeout_ms / 1000)
+        return not self._thread.is_alive()
+
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
+
+
+class _Condition:
+    def __init__(self) -> None:
+        self._condition = threading.Condition(threading.Lock())
+
+    def __enter__(self) -> object:
+        return self._condition.__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        self._condition.__exit__(kind, error, trace)
+
+    def wait(self, timeout_ms: int | None = None) -> bool:
+        return self._condition.wait(None if timeout_ms is None else timeout_ms / 1000)
+
+    def notify_all(self) -> None:
+        self._condition.notify_all()
+
+
+class ThreadingRuntime:
+    """Python's threads and the machine's monotonic clock."""
+
+    def thread(self, target: Callable[[], None], name: str) -> Thread:
+        """A daemon thread."""
+        return _Thread(target, name)
+
+    def lock(self, name: str) -> Lock:
+        """A lock of the operating system."""
+        return threading.Lock()
+
+    def condition(self, name: str, *, from_outside: bool = False) -> Condition:
+        """A condition with a lock of its own."""
+        return _Condition()
+
+    def now_ms(self) -> int:
+        """Milliseconds since some moment in the past."""
+        return time.monotonic_ns() // 1_000_000
+
+    def sleep_ms(self, duration_ms: int) -> None:
+        """Do nothing for a while."""
+        time.sleep(duration_ms / 1000)
+
+    def thread_id(self) -> int:
+        """The thread's number in this process."""
+        return threading.get_ident()
+
+
+class Baton:
+    """What a thread must have to run, where only one may: handed over by the one that stops.
+
+    With `os_thread` this is all that the run-to-idle runtime needs of real threads.
+    """
+
+    def __init__(self) -> None:
+        self._held = threading.Lock()
+        self._held.acquire()
+        self.pass_on = self._held.release
+        self.receive = self._held.acquire
+
+
+def os_thread(target: Callable[[], None], name: str) -> threading.Thread:
+    """A daemon thread of the operating system, started."""
+    thread = threading.Thread(target=target, name=name, daemon=True)
+    thread.start()
+    return thread
+
+
+this_thread = threading.get_ident
+"""The number of the thread that asks."""

@@ -1,0 +1,240 @@
+"""The refactored design: one background thread owns the core and the network (proposal "Consumer threading refactor").
+
+    polling thread                                              background thread
+    Consumer: API calls, callbacks   -- server events queue -->  Core.handle, Core.advance
+    runs listeners, raises errors    <-- consumer events queue   Transport.send, Transport.poll
+    waits on futures                 <-- futures, bell
+
+The loop: take the server events, one at a time (rule Q3); fire the core's timers; carry out what the core wants done;
+wait for the network until the next deadline, or until an event wakes it; hand the answers to the core. The background
+thread never runs user code (rule Q2), and it never waits for the polling thread: what needs a callback waits inside the
+core, while heartbeats go on.
+
+What ends the loop is the core (`Closed`) or a defect. A defect is kept; whoever waits is told at once, the next poll()
+raises it, and the poll after that starts the thread again (rule H6). Nothing that was on its way is lost by it: events,
+answers and outputs are taken out of their queues one by one, and the rest stays there.
+
+No lock is held while anything waits, and none while another one is taken (rule T1).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from groupspec.impl.core.core import Core
+from groupspec.impl.core.errors import ConsumerClosedError, IllegalStateError
+from groupspec.impl.core.events import (
+    AssignPartitions,
+    Closed,
+    CompleteFuture,
+    ConnectCoordinator,
+    ConsumerEvent,
+    DisconnectCoordinator,
+    Error,
+    Output,
+    ResponseReceived,
+    RevokePartitions,
+    SendRequest,
+    ServerEvent,
+    Start,
+)
+from groupspec.impl.core.messages import ErrorCode, NoAnswer
+from groupspec.impl.core.transport import Transport
+from groupspec.impl.runtime import Bell, Queue, Runtime, Thread, wait_until
+from groupspec.impl.threads.futures import Future, Futures
+
+LONGEST_WAIT_MS: Final = 5_000
+"""How long the background thread waits for the network at most, deadlines or not; as Kafka's ConsumerNetworkThread."""
+
+
+class BackgroundDriver:
+    """The two queues, the thread between them, and what crosses."""
+
+    def __init__(self, core: Core, transport: Transport, runtime: Runtime) -> None:
+        self.core = core
+        self._transport = transport
+        self._runtime = runtime
+        self._server_events: Queue[ServerEvent] = Queue(runtime, "server events")
+        self._consumer_events: Queue[ConsumerEvent] = Queue(runtime, "consumer events")
+        self._futures = Futures(runtime)
+        self._bell = Bell(runtime, "bell of the polling thread")
+        self._submitted = 0  # written by the polling thread
+        self._taken = 0  # this and all below: written by the background thread while it runs
+        self._responses: deque[ResponseReceived] = deque()
+        self._outputs: deque[Output] = deque()
+        self._failure: Exception | None = None
+        self._ended = False
+        self._running = False  # set by the one that starts it, cleared by the thread itself
+        self._changed = False  # whether the polling thread should look
+        self._must_end = False  # this and the next: written by whoever shuts down
+        self._shut_down = False
+        self._thread: Thread | None = None
+        self.left_over: list[ServerEvent | ConsumerEvent] = []  # cancelled at the end, for whoever wants to know
+
+    # The polling thread's side -----------------------------------------------------------------------------------------
+
+    def ensure_running(self) -> None:
+        """Start the thread, unless it runs, has ended for good, or has failed and nobody was told yet."""
+        if self._running or self._ended or self._failure is not None:
+            return
+        if self._thread is None:
+            self.submit(Start())
+        self._running = True
+        self._thread = self._runtime.thread(self._run, "background")
+        self._thread.start()
+
+    def submit(self, event: ServerEvent) -> None:
+        """Queue an event and wake the background thread for it."""
+        if self._shut_down:
+            self.left_over.append(event)
+            return
+        self._submitted += 1
+        self._server_events.put(event)
+        self._transport.wake()
+
+    def call(self, make_event: Callable[[int], ServerEvent]) -> Future:
+        """Queue an event whose outcome is wanted."""
+        future = self._futures.new()
+        self.submit(make_event(future.number))
+        return future
+
+    def settle(self, deadline_ms: int) -> bool:
+        """Wait until the background thread has taken all that was queued."""
+        target = self._submitted
+        return self.wait_until(lambda: self._taken >= target, deadline_ms)
+
+    def wait_until(self, happened: Callable[[], bool], deadline_ms: int | None) -> bool:
+        """Wait for the background thread to bring something about; True at once if it has failed."""
+        return wait_until(self._bell, self._runtime, lambda: happened() or self._failure is not None, deadline_ms)
+
+    def has_consumer_events(self) -> bool:
+        """Whether the consumer event queue holds something."""
+        return len(self._consumer_events) > 0
+
+    def next_consumer_event(self) -> ConsumerEvent | None:
+        """Take from the consumer event queue."""
+        return self._consumer_events.get()
+
+    def failure(self) -> Exception | None:
+        """What ended the background thread before its time."""
+        return self._failure
+
+    def take_failure(self) -> Exception | None:
+        """The same; from now on it may be started again."""
+        failure, self._failure = self._failure, None
+        return failure
+
+    def nudge(self) -> None:
+        """Have the polling thread look again."""
+        self._bell.ring()
+
+    def shut_down(self, deadline_ms: int) -> None:
+        """Join the thread, then close the network that it used; nothing is left unanswered."""
+        self._must_end = True
+        self._transport.wake()
+        patience_ms = max(0, deadline_ms - self._runtime.now_ms()) + LONGEST_WAIT_MS
+        if self._thread is not None and not self._thread.join(patience_ms):
+            raise IllegalStateError(
+                f"The background thread has not ended within {patience_ms} ms; it keeps its network"
+            )
+        self._transport.close(max(0, deadline_ms - self._runtime.now_ms()))
+        self._cancel_left_over()
+
+    # The background thread -----------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        failure = None
+        try:
+            while not self._ended and not self._must_end:
+                self._turn()
+        except Exception as error:
+            error.add_note("this ended the background thread; after it has been reported a poll() starts it again")
+            failure = error
+        self._running = False
+        self._failure = failure
+        self._bell.ring()
+
+    def _turn(self) -> None:
+        """Once round: what an earlier turn left, events, time, network."""
+        self._carry_out()
+        while self._responses:
+            self._give(self._responses.popleft())
+        while not self._ended and (event := self._server_events.get()) is not None:
+            self._take(event)
+        self._outputs += self.core.advance(self._runtime.now_ms())
+        self._carry_out()
+        self._ring()
+        if not self._ended:
+            self._responses += self._transport.poll(self._wait_ms())
+
+    def _wait_ms(self) -> int:
+        deadline_ms = self.core.next_deadline_ms()
+        if deadline_ms is None:
+            return LONGEST_WAIT_MS
+        return min(LONGEST_WAIT_MS, max(0, deadline_ms - self._runtime.now_ms()))
+
+    def _take(self, event: ServerEvent) -> None:
+        """One event; should it fail, whoever waits for its outcome hears of it."""
+        try:
+            self._give(event)
+        except Exception as error:
+            number = getattr(event, "future_id", None)
+            if number is not None and self._futures.is_open(number):
+                self._futures.complete(number, error=error)
+            raise
+        finally:
+            self._taken += 1
+
+    def _give(self, event: ServerEvent | ResponseReceived) -> None:
+        self._changed = True
+        self._outputs += self.core.handle(event, self._runtime.now_ms())
+        self._carry_out()
+
+    def _carry_out(self) -> None:
+        """What the core wants done, in its order."""
+        while self._outputs:
+            self._changed = True
+            self._do(self._outputs.popleft())
+
+    def _ring(self) -> None:
+        """Once a turn, if anything happened, the polling thread looks what there is for it."""
+        if self._changed:
+            self._changed = False
+            self._bell.ring()
+
+    def _do(self, output: Output) -> None:
+        match output:
+            case SendRequest():
+                self._send(output)
+            case ConnectCoordinator(node_id, host, port):
+                self._transport.connect_coordinator(node_id, host, port)
+            case DisconnectCoordinator():
+                self._transport.disconnect_coordinator()
+            case Error() | RevokePartitions() | AssignPartitions():
+                self._consumer_events.put(output)
+            case CompleteFuture(number, result, error):
+                self._futures.complete(number, result, error)
+            case Closed():
+                self._ended = True
+
+    def _send(self, request: SendRequest) -> None:
+        """A request that can't even be sent fails as one that broke on its way: the core must not wait for it."""
+        try:
+            self._transport.send(request, self._runtime.now_ms())
+        except Exception:
+            self._responses.append(ResponseReceived(request.request_id, NoAnswer(ErrorCode.DISCONNECTED)))
+            raise
+
+    # The end -----------------------------------------------------------------------------------------------------------
+
+    def _cancel_left_over(self) -> None:
+        """The thread has ended: what it did not take is cancelled, and whoever waits is told (rule Q1)."""
+        self._ended = self._shut_down = True
+        while (event := self._server_events.get()) is not None:
+            self.left_over.append(event)
+        while (told := self._consumer_events.get()) is not None:
+            self.left_over.append(told)
+        self._futures.fail_all(ConsumerClosedError("The consumer was closed before this could be answered"))
+        self._bell.ring()

@@ -1,0 +1,140 @@
+"""One thread at a time in the consumer; and once it is being closed, nobody but the thread that closes it.
+
+wakeup() and close() may come from any thread, so what they change stands here, under one lock, with every check and what
+is done about it in one step (rules T2, T4, L4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from groupspec.impl.core.errors import ConsumerClosedError, IllegalStateError, KafkaError
+from groupspec.impl.runtime import Bell, Runtime, wait_until
+
+
+class ConcurrentUseError(IllegalStateError):
+    """A second thread used the consumer while the first was in a call. Only wakeup() and close() may be called so."""
+
+
+class WakeupError(KafkaError):
+    """wakeup() was called; nothing is lost, and the call may simply be made again."""
+
+
+class Door:
+    """Who is inside, whether the consumer is being closed, and whether somebody wants the inside to wake up."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._lock = runtime.lock("door")
+        self._left = Bell(runtime, "bell of the door")
+        self._inside: int | None = None
+        self._depth = 0
+        self._callbacks = 0
+        self._closer: int | None = None
+        self._closed = False
+        self._wakeup = False
+
+    @contextmanager
+    def use(self, call: str) -> Iterator[None]:
+        """Be inside for one call; calls from callbacks nest."""
+        entered = self._enter(call)
+        try:
+            yield
+        finally:
+            if entered:
+                self._leave()
+
+    @contextmanager
+    def callback(self) -> Iterator[None]:
+        """A rebalance callback runs: calls from it must not wait for the rebalance, and no wakeup reaches them."""
+        self._callbacks += 1
+        try:
+            yield
+        finally:
+            self._callbacks -= 1
+
+    def refuse_in_callback(self, call: str) -> None:
+        """For calls that would wait for the very callback that makes them."""
+        if self._callbacks:
+            raise IllegalStateError(
+                f"{call} inside a rebalance callback would wait for that callback to return; call it afterwards"
+            )
+
+    # Waking up -------------------------------------------------------------------------------------------------------
+
+    def request_wakeup(self) -> None:
+        """Remember it, until a call is interrupted by it."""
+        with self._lock:
+            self._wakeup = True
+
+    def is_interrupted(self) -> bool:
+        """Whether the call that is inside should look up."""
+        with self._lock:
+            return (self._wakeup and not self._callbacks) or self._is_shut_for(self._runtime.thread_id())
+
+    def check_interrupted(self) -> None:
+        """Raise WakeupError, once for each wakeup and never in a callback; or ConsumerClosedError."""
+        with self._lock:
+            if self._is_shut_for(self._runtime.thread_id()):
+                raise ConsumerClosedError("The consumer was closed by another thread during this call")
+            if self._wakeup and not self._callbacks:
+                self._wakeup = False
+                raise WakeupError("wakeup() was called")
+
+    # Closing ---------------------------------------------------------------------------------------------------------
+
+    def begin_close(self) -> bool:
+        """Whether this is the first close: then the caller has to do it. Test and set in one step."""
+        me = self._runtime.thread_id()
+        with self._lock:
+            if self._inside == me:
+                self.refuse_in_callback("close()")
+            if self._closer is not None:
+                return False
+            self._closer = me
+            return True
+
+    def wait_empty(self, deadline_ms: int) -> bool:
+        """Wait until the thread that was inside has left; False if the deadline came first."""
+        me = self._runtime.thread_id()
+        return wait_until(self._left, self._runtime, lambda: self._inside in (None, me), deadline_ms)
+
+    def wait_closed(self, deadline_ms: int) -> bool:
+        """Wait for the one who closes; False if the deadline came first. Who closes does not wait for himself."""
+        mine = self._closer == self._runtime.thread_id()
+        return mine or wait_until(self._left, self._runtime, lambda: self._closed, deadline_ms)
+
+    def end_close(self) -> None:
+        """The consumer is closed."""
+        self._closed = True
+        self._left.ring()
+
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def _enter(self, call: str) -> bool:
+        me = self._runtime.thread_id()
+        with self._lock:
+            if self._closed or self._is_shut_for(me):
+                raise ConsumerClosedError(f"{call}: the consumer is closed")
+            if self._closer == me and self._inside not in (None, me):
+                return False  # the other one does not leave: it is closed around it
+            if self._inside not in (None, me):
+                raise ConcurrentUseError(
+                    f"{call}: another thread is using this consumer. Give each thread its own, or use wakeup() to "
+                    "interrupt the other"
+                )
+            self._inside = me
+            self._depth += 1
+            return True
+
+    def _leave(self) -> None:
+        with self._lock:
+            self._depth -= 1
+            if not self._depth:
+                self._inside = None
+        if self._closer is not None:
+            self._left.ring()
+
+    def _is_shut_for(self, thread: int) -> bool:
+        return self._closer is not None and self._closer != thread

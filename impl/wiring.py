@@ -1,0 +1,42 @@
+"""Where the consumer meets the network: the one file that knows both.
+
+The Consumer asks for this only if it was not given a transport and a decoder of its own; so it can be used, and read,
+without any of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from groupspec.impl.core.config import Config
+from groupspec.impl.core.errors import ConfigError
+from groupspec.impl.core.messages import TopicPartition
+from groupspec.impl.core.transport import Transport
+from groupspec.impl.network.records import decode_records, next_offset
+from groupspec.impl.network.transport import SocketTransport
+from groupspec.impl.records import ConsumerRecord, RecordDecoder
+from groupspec.impl.runtime import Runtime
+
+
+def socket_transport(bootstrap_servers: str | Sequence[str], config: Config, runtime: Runtime) -> Transport:
+    """Sockets, to find the cluster through these servers. ConfigError if they can't be addresses."""
+    try:
+        return SocketTransport(bootstrap_servers, config.client_id, runtime.now_ms)
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+
+
+class BatchDecoder:
+    """Record batches of every format and compression that Kafka has."""
+
+    def decode(self, partition: TopicPartition, data: bytes, from_offset: int) -> Sequence[ConsumerRecord]:
+        """See RecordDecoder."""
+        return decode_records(partition, data, from_offset)
+
+    def next_offset(self, data: bytes, from_offset: int) -> int:
+        """See RecordDecoder."""
+        return next_offset(data, from_offset)
+
+
+DECODER: Final[RecordDecoder] = BatchDecoder()
