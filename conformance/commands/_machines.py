@@ -1,0 +1,66 @@
+"""What the commands about machines share: which tables a command line asks for, and what is said of unknown names."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from groupspec.conformance.errors import UsageProblem
+from groupspec.spec.compiler import PROFILES, REBALANCES, Table
+from groupspec.spec.compiler.tables import tables, whole_tables
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def machine_options(function: Decorated) -> Decorated:
+    """Adds `[MACHINE…] --rebalance R --profile F`; `chosen_tables` turns them into tables."""
+    for add in (
+        click.option("--profile", metavar="F", default="", help=f"Only this one: {' or '.join(PROFILES)}."),
+        click.option("--rebalance", metavar="R", default="", help=f"Only this one: {' or '.join(REBALANCES)}."),
+        click.argument("machines", nargs=-1, metavar="[MACHINE]..."),
+    ):
+        function = add(function)
+    return function
+
+
+def chosen_tables(machines: Sequence[str], rebalance: str, profile: str) -> list[Table]:
+    """The tables that a command line asks for; everything where it says nothing.
+
+    Raises:
+        UsageProblem: a machine, protocol or profile that there is not.
+    """
+    for machine in machines:
+        require(machine, whole_tables(), "machine")
+    if rebalance:
+        require(rebalance, REBALANCES, "rebalance protocol", "--rebalance")
+    if profile:
+        require(profile, PROFILES, "profile", "--profile")
+    return [
+        table
+        for table in tables().values()
+        if table.name in (machines or tuple(whole_tables()))
+        and table.rebalance in (rebalance or REBALANCES)
+        and table.profile in (profile or PROFILES)
+    ]
+
+
+def require(name: str, known: Iterable[str], kind: str, where: str = "") -> None:
+    """Refuses a name that is not known.
+
+    Raises:
+        UsageProblem: with every name that is, and the nearest one.
+    """
+    names = list(known)
+    if name in names:
+        return
+    raise UsageProblem(f"there is no {kind} {name!r}", where=where, allowed=names, next_step=did_you_mean(name, names))
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`did you mean 'rebalance'?`, or nothing when no known name is near; case does not count."""
+    by_fold = {candidate.lower(): candidate for candidate in known}
+    close = difflib.get_close_matches(name.lower(), list(by_fold), n=1)
+    return f"did you mean {by_fold[close[0]]!r}?" if close else ""

@@ -1,0 +1,113 @@
+"""`groupspec render`: draws the machines, with a matrix beside each picture, and coverage over it if there is any."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from groupspec.conformance.commands._common import (
+    cannot_write,
+    json_option,
+    progress,
+    results,
+    writable_folder,
+    write_json,
+    write_text,
+)
+from groupspec.conformance.commands._machines import chosen_tables, machine_options, require
+from groupspec.conformance.errors import EXIT_OK, UsageProblem
+from groupspec.diagrams.coverage import Coverage, CoverageProblem, read_coverage
+from groupspec.diagrams.files import PICTURE_FORMATS, SUFFIXES, PictureFormat, picture
+from groupspec.diagrams.layout import LayoutProblem
+from groupspec.diagrams.matrix import matrix_html, matrix_markdown
+from groupspec.spec.compiler import Table
+from groupspec.spec.compiler.tables import tables
+
+
+@click.command()
+@machine_options
+@click.option("--format", "picture_format", default="svg", metavar="FORMAT", help="svg, png, dot or mermaid.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("out/diagrams"), metavar="DIR", show_default=True)
+@click.option(
+    "--coverage",
+    "coverage_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help='Draw hits over the pictures: JSON, {"rebalance.eager.deployed": {"STABLE.join_needed.1": 12}}.',
+)
+@json_option
+def command(
+    machines: tuple[str, ...],
+    rebalance: str,
+    profile: str,
+    picture_format: str,
+    out: Path,
+    coverage_file: Path | None,
+    json_file: Path | None,
+) -> int:
+    """Draw machines: one picture for each machine, rebalance protocol and profile.
+
+    Example: groupspec render rebalance --rebalance cooperative --profile deployed --format svg --out pictures
+    """
+    require(picture_format, PICTURE_FORMATS, "picture format", "--format")
+    chosen_format: PictureFormat = next(known for known in PICTURE_FORMATS if known == picture_format)
+    chosen = chosen_tables(machines, rebalance, profile)
+    coverage = _coverage(coverage_file) if coverage_file else {}
+    writable_folder(out)
+    files: list[str] = []
+    with progress("drawing", total=len(chosen)) as bar:
+        for table in chosen:
+            bar.now(table.label)
+            files += _draw(table, chosen_format, coverage.get(table.label), out)
+            bar.done()
+    for file in files:
+        results().print(file)
+    write_json("render", {"files": files}, json_file)
+    return EXIT_OK
+
+
+def _draw(table: Table, picture_format: PictureFormat, coverage: Coverage | None, out: Path) -> list[str]:
+    try:
+        drawn = picture(table, picture_format, coverage)
+    except LayoutProblem as problem:
+        raise UsageProblem(
+            f"cannot draw {table.label} as {picture_format}",
+            where=str(problem),
+            allowed="--format dot and --format mermaid need no layout engine",
+            next_step="see `groupspec doctor`",
+        ) from problem
+    file = out / f"{table.label}{SUFFIXES[picture_format]}"
+    try:
+        file.write_bytes(drawn)
+    except OSError as problem:
+        raise cannot_write(file, problem) from problem
+    # Text formats go into text; pictures are looked at in a browser.
+    as_text = picture_format in ("dot", "mermaid")
+    matrix = out / f"{table.label}.matrix{'.md' if as_text else '.html'}"
+    write_text(matrix, matrix_markdown(table) if as_text else matrix_html(table))
+    return [str(file), str(matrix)]
+
+
+def _coverage(file: Path) -> Mapping[str, Coverage]:
+    try:
+        found = read_coverage(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, CoverageProblem) as problem:
+        raise UsageProblem(
+            f"cannot read the coverage: {problem}",
+            where=str(file),
+            allowed='a JSON object: table label -> {row id: hits}, e.g. {"rebalance.eager.deployed": {...}}',
+            next_step="`groupspec test` and the other runs write such files",
+        ) from problem
+    for label, rows in found.items():
+        labels = {table.label: table for table in tables().values()}
+        require(label, labels, "table", str(file))
+        for row_id in rows.rows:
+            if row_id not in labels[label].by_id:
+                raise UsageProblem(
+                    f"{label} has no row {row_id!r}",
+                    where=str(file),
+                    next_step="the file was written for another version of the specification: run the tests again",
+                )
+    return found

@@ -1,0 +1,130 @@
+"""Every committed file that is generated: where it lies, who makes it, and when it is stale.
+
+One list, `generated_files()`. A part that commits something it generates adds its own to it, and `groupspec generate`
+writes it, `groupspec generate --check` compares it, and a test does the same. Nothing generated is edited by hand.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from groupspec import conformance, diagrams
+from groupspec.conformance.stateful import routes
+from groupspec.diagrams.files import svg, svg_is_current
+from groupspec.diagrams.matrix import matrix_markdown
+from groupspec.diagrams.state_diagram import dot
+from groupspec.spec.compiler import REBALANCES, TABLE_SCHEMA, Table, table_data
+from groupspec.spec.compiler.tables import tables
+
+Folder: TypeAlias = Literal["conformance", "diagrams"]
+
+
+@dataclass(frozen=True)
+class GeneratedFile:
+    """One committed file.
+
+    Attributes:
+        folder: Which of the top folders it lies in.
+        name: Its path in that folder.
+        produce: Makes its text.
+        is_current: Whether a text that lies there is what it should be. None: it must equal what `produce` makes.
+    """
+
+    folder: Folder
+    name: str
+    produce: Callable[[], str]
+    is_current: Callable[[str], bool] | None = None
+
+    @property
+    def path(self) -> str:
+        """As it is named to a reader: from the top of the repository."""
+        return f"{self.folder}/{self.name}"
+
+    def file(self) -> Path:
+        """Where it lies. Installed trees link to the sources; what is written belongs to those."""
+        package = conformance if self.folder == "conformance" else diagrams
+        assert package.__file__ is not None
+        return Path(package.__file__).resolve().parent / self.name
+
+    def stale(self) -> bool:
+        """Whether the file is missing or not what it should be."""
+        try:
+            text = self.file().read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return True
+        return not self.is_current(text) if self.is_current else text != self.produce()
+
+
+def generated_files() -> Iterator[GeneratedFile]:
+    """Every generated file that is committed."""
+    for table in tables().values():
+        yield GeneratedFile("diagrams", f"generated/{table.label}.dot", partial(dot, table))
+        yield GeneratedFile(
+            "diagrams", f"generated/{table.label}.svg", partial(_svg, table), partial(_svg_is_current, table)
+        )
+        yield GeneratedFile("diagrams", f"generated/{table.label}.md", partial(matrix_markdown, table))
+        yield GeneratedFile("conformance", f"generated/tables/{table.label}.json", partial(_table, table))
+    yield GeneratedFile("conformance", "generated/tables/schema.json", _table_schema)
+    for target in (routes.MEMBER, "subscription"):
+        for rebalance in REBALANCES:
+            name = f"generated/feasible/{target}.{rebalance}.deployed.json"
+            yield GeneratedFile("conformance", name, partial(_feasible, target, rebalance))
+
+
+def unexpected_files() -> list[str]:
+    """Files in the folders of generated ones that nobody generates: left behind by a name that changed."""
+    known = {generated.file() for generated in generated_files()}
+    folders = {file.parent for file in known}
+    found = [file for folder in folders if folder.is_dir() for file in folder.iterdir() if file.is_file()]
+    return sorted(f"{file.parents[0]}/{file.name}" for file in found if file not in known)
+
+
+def _svg(table: Table) -> str:
+    return svg(dot(table))
+
+
+def _svg_is_current(table: Table, text: str) -> bool:
+    return svg_is_current(text, dot(table))
+
+
+def _json(data: object) -> str:
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+def _table(table: Table) -> str:
+    return _json({**table_data(table), "sha256": table.hash})
+
+
+def _table_schema() -> str:
+    schema = dict(TABLE_SCHEMA)
+    properties, required = schema["properties"], schema["required"]
+    assert isinstance(properties, dict)
+    assert isinstance(required, list)
+    digest = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+    return _json({**schema, "properties": {**properties, "sha256": digest}, "required": [*required, "sha256"]})
+
+
+@cache
+def _feasible(target: str, rebalance: str) -> str:
+    """What coverage counts against: every transition and pair that some run of the composed machines fires."""
+    transitions = sorted(routes.transition_routes(target, rebalance))
+    pairs = sorted(routes.pair_routes(target, rebalance))
+    return _json(
+        {
+            "target": target,
+            "rebalance": rebalance,
+            "profile": "deployed",
+            "transitions": len(transitions),
+            "pairs": len(pairs),
+            "infeasible_transitions": [
+                " ".join(goal) for goal in sorted(routes.infeasible_transitions(target, rebalance))
+            ],
+            "feasible_transitions": [" ".join(goal) for goal in transitions],
+            "feasible_pairs": [" ".join(goal) for goal in pairs],
+        }
+    )
