@@ -18,7 +18,7 @@ from groupspec.conformance.wire.kit import CLOSE_WITHIN_MS, Kit, Missed, NotStar
 from groupspec.conformance.wire.log import Entry, Log
 from groupspec.conformance.wire.protocol import EXIT_UNSUPPORTED, FEATURES
 from groupspec.conformance.wire.rules import judge
-from groupspec.conformance.wire.scenario import SMALL_TIMEOUTS, Case
+from groupspec.conformance.wire.scenario import Case
 from groupspec.conformance.wire.stage import Stage
 from groupspec.conformance.wire.stalls import StallClock
 from groupspec.conformance.wire.verdicts import Judgement, Verdict
@@ -125,7 +125,7 @@ def _settings(case: Case, kit: Kit | None) -> Settings:
         close_within_ms=CLOSE_WITHIN_MS,
         auto_commit=case.variant.auto_commit,
         features=kit.features if kit else frozenset(),
-        **SMALL_TIMEOUTS,
+        **case.scenario.timeouts,
     )
 
 

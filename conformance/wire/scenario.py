@@ -16,8 +16,9 @@ from groupspec.spec.rules import RULES
 if TYPE_CHECKING:
     from groupspec.conformance.wire.kit import Kit
 
-SMALL_TIMEOUTS: Final = {"session_timeout_ms": 1_000, "heartbeat_interval_ms": 100, "max_poll_interval_ms": 1_000}
-"""The smallest that every known client accepts."""
+HEARTBEAT_INTERVAL_MS: Final = 100
+SMALL_TIMEOUT_MS: Final = 1_000
+"""The smallest session timeout and poll interval that every known client accepts (librdkafka: poll interval >= session)."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,17 @@ class Scenario:
     needs: frozenset[str]
     variants: Sequence[Variant] = (PLAIN,)
     retry_backoff_ms: int = 100
+    timeout_ms: int = SMALL_TIMEOUT_MS
     doc: str = field(default="")
+
+    @property
+    def timeouts(self) -> dict[str, int]:
+        """Heartbeat interval, session timeout and poll interval, under the names of the configuration."""
+        return {
+            "session_timeout_ms": self.timeout_ms,
+            "heartbeat_interval_ms": HEARTBEAT_INTERVAL_MS,
+            "max_poll_interval_ms": self.timeout_ms,
+        }
 
     @property
     def title(self) -> str:
@@ -73,8 +84,9 @@ def scenario(
     needs: str = "",
     variants: Sequence[Variant] = (PLAIN,),
     retry_backoff_ms: int = 100,
+    timeout_ms: int = SMALL_TIMEOUT_MS,
 ) -> Callable[[Callable[[Kit], None]], Callable[[Kit], None]]:
-    """Registers a scenario; its id is the function's name with dashes."""
+    """Registers a scenario; its id is the function's name with dashes. `timeout_ms`: session timeout and poll interval."""
 
     def register(story: Callable[[Kit], None]) -> Callable[[Kit], None]:
         identifier = story.__name__.replace("_", "-")
@@ -90,6 +102,7 @@ def scenario(
             needs=frozenset([rebalance, *needs.split()]),
             variants=variants,
             retry_backoff_ms=retry_backoff_ms,
+            timeout_ms=timeout_ms,
             doc=story.__doc__ or "",
         )
         return story

@@ -116,6 +116,10 @@ class Stage:
         for partition in range(TOPICS[self._topic]):
             self._broker.append(self._topic, partition, [b"another record"] * RECORDS)
 
+    def partitions(self) -> frozenset[str]:
+        """All partitions of the topic that the client subscribes to."""
+        return frozenset(f"{self._topic}-{number}" for number in range(TOPICS[self._topic]))
+
     def assigned(self) -> frozenset[str]:
         """What the client was assigned last."""
         return frozenset(map(str, self._assigned()))

@@ -17,7 +17,6 @@ from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.kit import CLIENT_ID
 from groupspec.conformance.wire.log import Entry
-from groupspec.conformance.wire.scenario import SMALL_TIMEOUTS
 from groupspec.conformance.wire.stage import GROUP
 
 APIS: Final = {
@@ -71,7 +70,7 @@ def trace_events(result: CaseResult) -> Iterator[WireTraceEvent]:
 
 def _events(result: CaseResult) -> Iterator[WireTraceEvent]:
     """The same, not yet numbered."""
-    settings: Detail = {"rebalance": result.case.scenario.rebalance, "static": False, **SMALL_TIMEOUTS}
+    settings: Detail = {"rebalance": result.case.scenario.rebalance, "static": False, **result.case.scenario.timeouts}
     yield WireTraceEvent(result.started_us, "config", detail=settings)
     identity: tuple[int, str] = (-1, "")
     running: tuple[str, ...] = ()

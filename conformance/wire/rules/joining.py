@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final
 
 from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.history import Exchange, History, identities, names, subscription_of
+from groupspec.conformance.wire.history import Exchange, History, assigned_by, identities, names, subscription_of
 from groupspec.conformance.wire.rules._checker import IN_FLIGHT_US, Finding, broken, checks, held
 from groupspec.impl.core.messages import (
     FetchRequest,
@@ -18,6 +18,7 @@ from groupspec.impl.core.messages import (
 )
 
 IMMEDIATELY: Final = 0.6  # of the retry backoff, which the scenarios that judge this make long
+APPLIED_WITHIN_MS: Final = 1_000
 REBALANCE: Final = ("REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
 
 
@@ -211,3 +212,42 @@ def the_leader_names_everybody(history: History) -> Iterator[Finding]:
             yield broken(f"the leader's SyncGroup lacks {len(missing)} of {len(members)} members", sync.sent_us)
         else:
             yield held(f"the leader's SyncGroup has all {len(members)} members", sync.sent_us)
+
+
+@checks("S3", needs="listener pull")
+def an_assignment_is_applied(history: History) -> Iterator[Finding]:
+    """Each SyncGroup that brings new partitions is followed by the assigned callback for them, at the next poll or soon."""
+    for sync, added in new_partitions(history):
+        if not added:
+            continue
+        arrived = sync.answered_us or 0
+        until = next((e.sent_us for e in history.of("JoinGroup", "LeaveGroup") if e.sent_us > arrived), history.ends_us)
+        told = [
+            c
+            for c in history.callbacks
+            if c.name == "partitions_assigned" and arrived - history.slack_us <= c.started_us
+        ]
+        polled = [p for p in history.polls if p.ended_us is not None and arrived < p.ended_us < until]
+        if any(added <= callback.partitions and callback.started_us <= until for callback in told):
+            yield held("the assignment was handed to the listener", arrived)
+        elif polled and history.took_ms(arrived, polled[-1].ended_us or 0) > APPLIED_WITHIN_MS:
+            reason = f"{', '.join(sorted(added))}: assigned by SyncGroup, and never handed to the listener"
+            yield broken(f"{reason} in {len(polled)} polls", polled[-1].ended_us or 0)
+
+
+def new_partitions(history: History) -> Iterator[tuple[Exchange, frozenset[str]]]:
+    """Each assignment with what it added: for an eager member everything, for a cooperative one what it did not hold."""
+    before: frozenset[str] = frozenset()
+    for sync in history.syncs:
+        if history.settings.rebalance == "eager" or lost_before(history, sync):
+            before = frozenset()
+        yield sync, assigned_by(sync) - before
+        before = assigned_by(sync)
+
+
+def lost_before(history: History, sync: Exchange) -> bool:
+    """Whether the membership was lost between this round and the one before."""
+    earlier = [e.answered_us or 0 for e in history.syncs if (e.answered_us or 0) < sync.sent_us]
+    since = earlier[-1] if earlier else 0
+    gone = [e for e in history.exchanges if e.api == "LeaveGroup" or e.error == "UNKNOWN_MEMBER_ID"]
+    return any(since < e.sent_us < sync.sent_us for e in gone)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from groupspec.conformance.wire.history import Exchange, History, assigned_by
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held
+from groupspec.conformance.wire.rules.joining import new_partitions
 from groupspec.impl.core.messages import (
     FetchRequest,
     ListOffsetsRequest,
@@ -28,18 +29,6 @@ def first_fetches(history: History) -> Iterator[tuple[TopicPartition, int, Excha
                     partition = offsets[name]
                     yield partition, fetch.asked(FetchRequest).offsets[partition], fetch, assigned_us
                     break
-
-
-def new_partitions(history: History) -> Iterator[tuple[Exchange, frozenset[str]]]:
-    """Each assignment with what it added: for an eager member everything, for a cooperative one what it did not hold."""
-    before: frozenset[str] = frozenset()
-    lost_at = [e.sent_us for e in history.exchanges if e.api == "LeaveGroup" or e.error == "UNKNOWN_MEMBER_ID"]
-    last_us = 0
-    for sync in history.syncs:
-        if history.settings.rebalance == "eager" or any(last_us < at_us < sync.sent_us for at_us in lost_at):
-            before = frozenset()
-        yield sync, assigned_by(sync) - before
-        before, last_us = assigned_by(sync), sync.sent_us
 
 
 def committed(history: History, partition: TopicPartition, from_us: int, to_us: int) -> int | None:

@@ -5,7 +5,7 @@ from groupspec.conformance.wire.scenario import PLAIN, Variant, scenario
 
 
 @scenario(
-    rules="D4 H2 H7 C1 C5 C7 M1 M4 M5 M7 L1 L2 L3 L5",
+    rules="D4 S3 H2 H7 C1 C5 C7 M1 M4 M5 M7 L1 L2 L3 L5",
     source="KafkaConsumer.close; KAFKA-16639; AbstractCoordinator.maybeLeaveGroup",
     variants=(PLAIN, Variant("heartbeat-in-flight", auto_commit=False, held_heartbeat=True)),
 )

@@ -5,14 +5,16 @@ from groupspec.conformance.wire.scenario import scenario
 
 
 @scenario(
-    rules="D1 D2 D3 D4 J4 H2 H4 C1 M1 O3",
+    rules="D1 D2 D3 D4 J4 S3 H2 H4 C1 M1 O3",
     source="AbstractCoordinator.HeartbeatResponseHandler; KIP-580",
+    timeout_ms=3_000,
 )
 def coordinator_moved(kit: Kit) -> None:
     """A heartbeat is answered NOT_COORDINATOR: the member finds the new coordinator and goes on as it is.
 
     The first lookup finds nobody (COORDINATOR_NOT_AVAILABLE): the next one comes after the retry backoff. Until it succeeds
-    there is no group request at all; then heartbeats go to the new node, with the same member id and generation.
+    there is no group request at all; then heartbeats go to the new node, with the same member id and generation. The session
+    timeout is long enough for all that.
     """
     kit.stable_member()
     kit.move_coordinator()

@@ -5,7 +5,7 @@ from groupspec.conformance.wire.scenario import scenario
 
 
 @scenario(
-    rules="D1 D4 J1 J2 J4 H2 H3 H4 C1 C2 C3 C5 M1 M4 M7 O1 O3",
+    rules="D1 D4 J1 J2 J4 S3 H2 H3 H4 C1 C2 C3 C5 M1 M4 M7 O1 O3",
     source="KIP-429 (onPartitionsLost); AbstractCoordinator.HeartbeatResponseHandler",
 )
 def member_unknown(kit: Kit) -> None:
@@ -21,6 +21,6 @@ def member_unknown(kit: Kit) -> None:
     if kit.offers("lost_callback"):
         kit.expect_event("partitions_lost", rule="C2", since=expelled)
     synced = kit.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
-    kit.expect_event("partitions_assigned", rule="C1", since=joined)
+    kit.expect_assigned(rule="S3", since=joined)
     kit.expect_heartbeats(rule="H3", since=synced)
     kit.close()

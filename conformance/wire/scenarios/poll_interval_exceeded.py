@@ -5,7 +5,7 @@ from groupspec.conformance.wire.scenario import scenario
 
 
 @scenario(
-    rules="D4 J1 H3 P1 P2 P3 C1 C2 C3 C5 M7 O3",
+    rules="D4 J1 S3 H3 P1 P2 P3 C1 C2 C3 C5 M1 M7 O3",
     source="KIP-62; KIP-345; AbstractCoordinator.HeartbeatThread",
     needs="poll_interval pull",
 )
@@ -29,6 +29,6 @@ def poll_interval_exceeded(kit: Kit) -> None:
     if kit.offers("lost_callback"):
         kit.expect_event("partitions_lost", rule="P3", since=left)
     synced = kit.expect_answer("SyncGroup", "NONE", rule="P3", since=joined)
-    kit.expect_event("partitions_assigned", rule="C1", since=joined)
+    kit.expect_assigned(rule="S3", since=joined)
     kit.expect_heartbeats(rule="H3", since=synced)
     kit.close()

@@ -122,6 +122,7 @@ SPOILED: tuple[tuple[str, str, Callable[[], Story], Spoil], ...] = (
     ("S1", "a Fetch during the round", stories.eager_rebalance, lambda s: s.fetch(800, {BOTH[0]: 6})),
     ("S1", "records during the round", stories.eager_rebalance, lambda s: s.records(800, BOTH[0], 6, 6)),
     ("S2", "a member is left out", Story, both(lambda s: s.join(5, 1, members=(ME, "other")), lambda s: s.sync(10, 1))),
+    ("S3", "the assignment is not handed over", stories.eager_rebalance, drop_event("partitions_assigned", 900)),
     ("H1", "silence while SyncGroup is unanswered", Story, both(lambda s: s.join(5, 1), lambda s: s.sync(10, 1, ms=700))),
     ("H1", "silence during a callback", stories.eager_rebalance, both(drop("Heartbeat", 1_040), lambda s: s.callback(1_040, protocol.PartitionsAssigned, (), ms=500))),
     ("H2", "a pause in a stable time", stories.eager_rebalance, drop("Heartbeat", 1_200, 1_700)),
