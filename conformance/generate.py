@@ -46,10 +46,8 @@ class GeneratedFile:
         return f"{self.folder}/{self.name}"
 
     def file(self) -> Path:
-        """Where it lies. Installed trees link to the sources; what is written belongs to those."""
-        package = conformance if self.folder == "conformance" else diagrams
-        assert package.__file__ is not None
-        return Path(package.__file__).resolve().parent / self.name
+        """Where it lies. An installed tree links to the sources: what is written belongs to those."""
+        return folder_path(self.folder) / self.name
 
     def stale(self) -> bool:
         """Whether the file is missing or not what it should be."""
@@ -58,6 +56,13 @@ class GeneratedFile:
         except (OSError, UnicodeDecodeError):
             return True
         return not self.is_current(text) if self.is_current else text != self.produce()
+
+
+def folder_path(folder: Folder) -> Path:
+    """Where one of the top folders really lies, links followed."""
+    package = conformance if folder == "conformance" else diagrams
+    assert package.__file__ is not None
+    return Path(package.__file__).resolve().parent
 
 
 def generated_files() -> Iterator[GeneratedFile]:
@@ -81,7 +86,7 @@ def unexpected_files() -> list[str]:
     known = {generated.file() for generated in generated_files()}
     folders = {file.parent for file in known}
     found = [file for folder in folders if folder.is_dir() for file in folder.iterdir() if file.is_file()]
-    return sorted(f"{file.parents[0]}/{file.name}" for file in found if file not in known)
+    return sorted(str(file) for file in found if file not in known)
 
 
 def _svg(table: Table) -> str:
