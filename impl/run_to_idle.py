@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final, Self
 
-from groupspec.impl.runtime import Baton, Condition, Lock, Thread, os_thread, this_thread
+from groupspec.impl.runtime import Baton, Condition, Lock, Thread, in_os_thread, this_thread
 
 REMEMBERED_STEPS: Final = 40
 UNWIND_S: Final = 10.0
@@ -247,7 +247,7 @@ class RunToIdleRuntime:
         """Have a task run when it is its turn, in a thread of its own."""
         self._tasks.append(task)
         self._ready.append(task)
-        os_thread(lambda: self._body(task, target), task.name)
+        in_os_thread(lambda: self._body(task, target))
 
     # -----------------------------------------------------------------------------------------------------------------
 

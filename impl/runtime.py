@@ -224,7 +224,7 @@ class ThreadingRuntime:
 class Baton:
     """What a thread must have to run, where only one may: handed over by the one that stops.
 
-    With `os_thread` this is all that the run-to-idle runtime needs of real threads.
+    With `in_os_thread` this is all that the run-to-idle runtime needs of real threads.
     """
 
     def __init__(self) -> None:
@@ -234,11 +234,37 @@ class Baton:
         self.receive = self._held.acquire
 
 
-def os_thread(target: Callable[[], None], name: str) -> threading.Thread:
-    """A daemon thread of the operating system, started."""
-    thread = threading.Thread(target=target, name=name, daemon=True)
-    thread.start()
-    return thread
+class _Worker:
+    """A daemon thread that does one job after the other; kept for the next one, since starting a thread is slow."""
+
+    def __init__(self) -> None:
+        self._wanted = Baton()
+        self._job: Callable[[], None] | None = None
+        threading.Thread(target=self._run, name="run-to-idle worker", daemon=True).start()
+
+    def do(self, job: Callable[[], None]) -> None:
+        self._job = job
+        self._wanted.pass_on()
+
+    def _run(self) -> None:
+        while True:
+            self._wanted.receive()
+            job, self._job = self._job, None
+            if job is not None:
+                job()
+            _resting.append(self)
+
+
+_resting: list[_Worker] = []
+
+
+def in_os_thread(job: Callable[[], None]) -> None:
+    """Do this in a thread of the operating system. The job must not raise."""
+    try:
+        worker = _resting.pop()
+    except IndexError:
+        worker = _Worker()
+    worker.do(job)
 
 
 this_thread = threading.get_ident
