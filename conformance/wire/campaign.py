@@ -122,7 +122,7 @@ def _client_result(
     for case in cases:
         runs = [result for _, result in sorted(results[client, case].items())]
         names += [(run.client_name, run.client_version) for run in runs if run.client_name]
-        for rule in case.scenario.rules:
+        for rule in case.rules:
             judgements = [run.judgements[rule] for run in runs]
             judgement = combine(judgements)
             worst = next(i for i, each in enumerate(judgements) if each.verdict is judgement.verdict)

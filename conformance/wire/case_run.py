@@ -130,7 +130,7 @@ def _settings(case: Case, kit: Kit | None) -> Settings:
 
 
 def _judge(case: Case, history: History, outcome: _Outcome) -> dict[str, Judgement]:
-    rules = case.scenario.rules
+    rules = case.rules
     if outcome.unsupported:
         return dict.fromkeys(rules, Judgement(Verdict.UNSUPPORTED, outcome.unsupported))
     if outcome.inconclusive:

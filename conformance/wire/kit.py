@@ -173,7 +173,7 @@ class Kit:
 
     def _judged(self, *rules: str) -> str:
         """The first of these that the scenario judges: a step on the way has to be demanded by one of its rules."""
-        return next(rule for rule in rules if rule in self.case.scenario.rules)
+        return next(rule for rule in rules if rule in self.case.rules)
 
     def now(self) -> Entry:
         """This moment, to wait for what comes after it."""

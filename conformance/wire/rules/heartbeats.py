@@ -22,11 +22,21 @@ def bound_ms(history: History) -> float:
 
 
 def silences(history: History, stretch: Stretch) -> Iterator[tuple[float, int]]:
-    """Each time without a heartbeat within a stretch: how long (ms), and where it ends."""
+    """Each time within a stretch in which no heartbeat was sent and none was out: how long (ms), and where it ends.
+
+    Answers keep the order of the requests, so a heartbeat may have to wait behind a SyncGroup; a client that has one out need
+    not send another (rule H7).
+    """
     start, end = stretch
-    beats = [e.sent_us for e in history.of("Heartbeat") if start <= e.sent_us <= end]
-    for earlier, later in pairwise([start, *beats, end]):
-        yield history.took_ms(earlier, later), later
+    quiet_from = start
+    for beat in history.of("Heartbeat"):
+        answered = history.ends_us if beat.answered_us is None else beat.answered_us
+        if answered < start or beat.sent_us > end:
+            continue
+        yield history.took_ms(quiet_from, max(quiet_from, beat.sent_us)), beat.sent_us
+        quiet_from = max(quiet_from, answered)
+    if quiet_from < end:
+        yield history.took_ms(quiet_from, end), end
 
 
 @checks("H1")
@@ -73,7 +83,7 @@ def judge_silence(history: History, stretch: Stretch, when: str) -> Iterator[Fin
     """No finding for a stretch too short to tell."""
     if history.took_ms(*stretch) < bound_ms(history):
         return
-    worst, at_us = max(silences(history, stretch))
+    worst, at_us = max(silences(history, stretch), default=(0.0, stretch[1]))
     if worst > bound_ms(history):
         yield broken(f"no heartbeat for {worst:.0f} ms {when}", at_us)
     else:
@@ -81,9 +91,12 @@ def judge_silence(history: History, stretch: Stretch, when: str) -> Iterator[Fin
 
 
 def stable_stretches(history: History) -> Iterator[Stretch]:
-    """From SyncGroup's success until something changes, without the callbacks: the member has nothing to do but live."""
-    for sync in history.syncs:
-        start = sync.answered_us or 0
+    """From SyncGroup's success, or from a coordinator that was found again, until something changes, without the callbacks: the member has nothing to do but live."""
+    found = [
+        e for e in history.answers("FindCoordinator", "NONE") if history.syncs and e.sent_us > history.syncs[0].sent_us
+    ]
+    for began in (*history.syncs, *found):
+        start = began.answered_us or 0
         end = min((at_us for at_us in disturbances(history) if at_us > start), default=history.ends_us)
         for callback in history.callbacks:
             if start <= callback.started_us < end:
@@ -115,7 +128,7 @@ def heartbeats_are_regular(history: History) -> Iterator[Finding]:
     for stretch in stable_stretches(history):
         if history.took_ms(*stretch) < 2 * bound_ms(history):
             continue
-        worst, at_us = max(silences(history, stretch))
+        worst, at_us = max(silences(history, stretch), default=(0.0, stretch[1]))
         if worst > bound_ms(history):
             yield broken(f"no heartbeat for {worst:.0f} ms in a stable member (interval {interval} ms)", at_us)
         else:
