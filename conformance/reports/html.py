@@ -1,0 +1,163 @@
+"""The HTML report: one file, with everything in it, for a browser, a phone, a printer, or an attachment to a ticket.
+
+Nothing is loaded from anywhere: styles, pictures and the few lines of script are inside. Without the script everything can
+still be read; it only saves a jump to the evidence of a finding.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from groupspec.conformance.reports.inputs import Conform, Generated, TraceCheck, VerdictRow, Why
+from groupspec.conformance.reports.pictures import MachinePicture, embedded, machine_pictures
+from groupspec.conformance.reports.position import Position, position, rows_of
+from groupspec.conformance.reports.traces import explained, grouped
+from groupspec.conformance.reports.verdicts import (
+    MEANINGS,
+    SYMBOLS,
+    TOLD,
+    Cell,
+    MatrixLine,
+    client_totals,
+    matrix,
+    runs,
+    slug,
+    totals,
+)
+from groupspec.spec.rules import RULES
+
+MOST_LOG_LINES = 400
+"""Of one run's log; what is left out is said."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One part of the run that the report is about: what was done, how it ended, and how to do it again."""
+
+    name: str
+    status: Literal["ok", "failed", "left out"]
+    seconds: float
+    command: str
+    said: str = ""
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything there is to tell; what is None was not run, and the page says so.
+
+    Attributes:
+        title: The page's heading.
+        conform: The verdicts.
+        runs_folder: Where the wire kit wrote its logs and diagrams: what the rows' `folder` is relative to.
+        generated: Driver to its run of the generated suite.
+        trace_check: What the recorded traces broke.
+        why: A log, explained.
+        why_source: Which log that is, in a few words.
+        steps: How the run went.
+        made_at: When.
+    """
+
+    title: str
+    conform: Conform | None = None
+    runs_folder: Path = Path()
+    generated: dict[str, Generated] = field(default_factory=dict)
+    trace_check: TraceCheck | None = None
+    why: Why | None = None
+    why_source: str = ""
+    steps: tuple[Step, ...] = ()
+    made_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+
+def report_html(results: Results) -> str:
+    """The page."""
+    lines = matrix(results.conform) if results.conform else []
+    evidence = runs(lines, partial(_evidence, results.runs_folder))
+    page = _environment().get_template("report.html.j2")
+    return page.render(
+        results=results,
+        version=_version(),
+        machine=f"Python {platform.python_version()}, {platform.system()} {platform.machine()}",
+        lines=lines,
+        totals=totals(results.conform) if results.conform else {},
+        findings=_findings(lines),
+        runs=evidence,
+        position=partial(_position, results.runs_folder),
+        pictures=_pictures(results),
+        broken=grouped(results.trace_check) if results.trace_check else [],
+        rebalances=explained(results.why) if results.why else [],
+        css=Markup(_template("report.css")),
+        script=Markup(_template("report.js")),
+    )
+
+
+def _findings(lines: list[MatrixLine]) -> list[Cell]:
+    """The cells that open, client by client."""
+    cells = [cell for line in lines for cell in line.cells if cell is not None and cell.opens]
+    clients = dict.fromkeys(cell.client for line in lines for cell in line.cells if cell is not None)
+    order = {name: place for place, name in enumerate(clients)}
+    return sorted(cells, key=lambda cell: (order[cell.client], TOLD.index(cell.verdict)))
+
+
+def _pictures(results: Results) -> list[MachinePicture]:
+    return machine_pictures(results.generated)
+
+
+def _evidence(folder: Path, row: VerdictRow) -> tuple[str, str] | None:
+    """A run's sequence diagram and log, if it left them."""
+    try:
+        svg = (folder / row.folder / "sequence.svg").read_text(encoding="utf-8")
+        wire = (folder / row.folder / "wire.txt").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    lines = wire.rstrip().split("\n")
+    if len(lines) > MOST_LOG_LINES:
+        cut = len(lines) - MOST_LOG_LINES
+        lines = [*lines[:MOST_LOG_LINES], f"... {cut} more lines in {row.folder}/wire.txt"]
+    return embedded(svg), "\n".join(lines)
+
+
+def _position(folder: Path, row: VerdictRow) -> Position | None:
+    if row.at_ms is None or not row.folder:
+        return None
+    return position(folder / row.folder / "trace.ndjson", row.at_ms)
+
+
+def _version() -> str:
+    try:
+        return version("groupspec")
+    except PackageNotFoundError:
+        return "from a source tree"
+
+
+def _template(name: str) -> str:
+    return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("groupspec.conformance.reports", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    filters: dict[str, Callable[..., object]] = {
+        "slug": slug,
+        "raw": Markup,
+        "client_totals": client_totals,
+        "seconds": lambda value: f"{value:.1f} s" if value >= 0.95 else f"{value * 1000:.0f} ms",
+        "count": lambda value: f"{value:,}".replace(",", " "),
+    }
+    environment.filters |= filters
+    environment.globals |= {"SYMBOLS": SYMBOLS, "MEANINGS": MEANINGS, "RULES": RULES, "rows_of": rows_of}
+    return environment

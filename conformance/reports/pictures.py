@@ -1,0 +1,74 @@
+"""SVGs made fit to stand side by side in one page: no prolog, no links, no ids of their own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from groupspec.conformance.reports.inputs import Generated
+from groupspec.diagrams.coverage import Coverage
+from groupspec.diagrams.layout import LayoutProblem, render
+from groupspec.diagrams.state_diagram import dot
+from groupspec.spec.compiler.table import Table
+from groupspec.spec.compiler.tables import tables
+
+
+@dataclass(frozen=True)
+class MachinePicture:
+    """One machine with the coverage of the generated suite drawn on it.
+
+    Attributes:
+        table: Which.
+        svg: The picture; empty when it could not be laid out, then `problem` says why.
+        covered: Transitions that fired under every driver.
+        total: Transitions of the table.
+        missing: Rows that did not.
+    """
+
+    table: Table
+    svg: str
+    problem: str
+    covered: int
+    total: int
+    missing: tuple[str, ...]
+
+
+def embedded(svg: str) -> str:
+    """An SVG document as part of a page.
+
+    Graphviz turns tooltips into links to nowhere; here they become titles, which browsers show without a link.
+    """
+    start = svg.find("<svg")
+    text = svg[start:] if start >= 0 else ""
+    text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL)
+    text = re.sub(r'<a\b[^>]*xlink:title="([^"]*)"[^>]*>', r"<g><title>\1</title>", text).replace("</a>", "</g>")
+    text = re.sub(r'\s(id|xmlns:xlink)="[^"]*"', "", text)
+    return re.sub(r"<script\b.*?</script>", "", text, flags=re.DOTALL | re.IGNORECASE).strip()
+
+
+def machine_pictures(suites: Mapping[str, Generated]) -> list[MachinePicture]:
+    """The deployed machines, with what the generated suites fired: the hits of the driver that fired a row least.
+
+    Args:
+        suites: Driver to its run. Those without coverage do not count.
+    """
+    measured = [suite.coverage for suite in suites.values() if suite.coverage]
+    labels = {label for coverage in measured for label in coverage}
+    return [
+        _picture(table, [coverage.get(table.label, {}) for coverage in measured])
+        for (_, _, profile), table in tables().items()
+        if profile == "deployed" and table.label in labels
+    ]
+
+
+def _picture(table: Table, measured: list[dict[str, int]]) -> MachinePicture:
+    least = {row.id: min(hits.get(row.id, 0) for hits in measured) for row in table.rows}
+    transitions = [row.id for row in table.rows if row.kind == "transition"]
+    missing = tuple(row for row in transitions if not least[row])
+    svg, problem = "", ""
+    try:
+        svg = embedded(render(dot(table, Coverage(least)), "svg").decode())
+    except LayoutProblem as trouble:
+        problem = str(trouble)
+    return MachinePicture(table, svg, problem, len(transitions) - len(missing), len(transitions), missing)

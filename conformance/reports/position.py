@@ -1,0 +1,139 @@
+"""Where in the specification a run stood when a rule was broken: the state, the last event, and what the table has for it.
+
+A black box does not tell its state. The trace that the wire kit recorded does, as far as anybody outside can know: it is
+followed through the projected table up to the moment in question, and what remains is the states that explain everything
+seen until then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from groupspec.conformance.traces.projection import Projection
+from groupspec.conformance.traces.projection_cache import load
+from groupspec.conformance.traces.schema import ERROR_CODES, EVENT_CODES, Settings, TraceLine
+from groupspec.spec.compiler.table import Row, Table
+from groupspec.spec.compiler.tables import tables
+from groupspec.spec.vocabulary import RESPONSES
+
+ANSWERS: Final = {
+    "join_answered": "JoinGroup",
+    "sync_answered": "SyncGroup",
+    "heartbeat_answered": "Heartbeat",
+    "commit_answered": "OffsetCommit",
+    "lookup_answered": "FindCoordinator",
+}
+_NOT_SAID: Final = ("config", "poll", "heartbeat_sent")
+_MOST_ROWS: Final = 6
+
+
+@dataclass(frozen=True)
+class SpecRow:
+    """One row of a table, in words."""
+
+    place: str
+    event: str
+    guard: str
+    outcome: str
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where a run stood.
+
+    Attributes:
+        states: Of the rebalance machine; several when the trace cannot tell them apart.
+        event: The last thing that was seen, as the trace names it, with its error.
+        allowed: The rows of the table for these states and that event.
+    """
+
+    states: tuple[str, ...]
+    event: str
+    allowed: tuple[SpecRow, ...]
+
+
+def position(trace: Path, at_ms: float) -> Position | None:
+    """Where the run that `trace` recorded stood `at_ms` after its beginning; None when the trace does not tell.
+
+    Args:
+        trace: `trace.ndjson` of one run of the wire kit.
+        at_ms: Milliseconds since the trace's first event.
+    """
+    try:
+        lines = [msgspec.json.decode(line, type=TraceLine) for line in trace.read_bytes().splitlines()]
+    except (OSError, msgspec.DecodeError):
+        return None
+    if not lines or lines[0].event != "config" or lines[0].detail is msgspec.UNSET:
+        return None
+    rebalance = msgspec.json.decode(lines[0].detail, type=Settings).rebalance
+    seen = [line for line in lines if line.at_us <= lines[0].at_us + at_ms * 1000]
+    before = _states(seen[:-1], rebalance)
+    last = next((line for line in reversed(seen) if line.event not in _NOT_SAID), seen[-1])
+    states = before if last is seen[-1] else _states(seen, rebalance)
+    return Position(states, _said(last), tuple(_rows(rebalance, states, last))[:_MOST_ROWS])
+
+
+def _states(lines: list[TraceLine], rebalance: str) -> tuple[str, ...]:
+    """The states of the rebalance machine that explain these events; after an impossible one, anything may be."""
+    projection = load()
+    mode = Projection.mode("wire", rebalance == "eager")
+    state = int(projection.start[mode])
+    for line in lines:
+        error = ERROR_CODES.get(line.error or "NONE", ERROR_CODES["OTHER"])
+        symbol = int(projection.symbols[EVENT_CODES[line.event], error])
+        if symbol >= 0:
+            after = int(projection.next_state[state, symbol])
+            state = after if after >= 0 else int(projection.unknown[mode])
+    named = projection.names[state].replace("/", " ").replace("|", " ").replace(",", " ").split()
+    known = set(_table(rebalance).states)
+    return tuple(name for name in named if name in known)
+
+
+def _said(line: TraceLine) -> str:
+    return f"{line.event} {line.error}" if line.error and line.error != "NONE" else line.event
+
+
+def _table(rebalance: str) -> Table:
+    return tables()["rebalance", rebalance, "deployed"]
+
+
+def _rows(rebalance: str, states: tuple[str, ...], line: TraceLine) -> Iterator[SpecRow]:
+    """What the table has for an answer in these states; other events of a trace have no one event of the machine."""
+    api = ANSWERS.get(line.event)
+    if api is None:
+        return
+    event = RESPONSES.get((api, line.error or "NONE")) or RESPONSES.get((api, "other"), "")
+    table = _table(rebalance)
+    for state in states:
+        for row in table.cell(state, event):
+            if row.kind == "transition":
+                yield spec_row(table, row)
+
+
+def rows_of(rule: str, rebalance: str) -> list[SpecRow]:
+    """The rows that a rule stands behind, in every machine, for one protocol."""
+    return [
+        spec_row(table, row)
+        for (_, protocol, profile), table in tables().items()
+        if (protocol, profile) == (rebalance, "deployed")
+        for row in table.rows
+        if rule in row.rules
+    ]
+
+
+def spec_row(table: Table, row: Row) -> SpecRow:
+    """A row in words."""
+    if row.kind == "ignored":
+        outcome = f"ignored ({row.reason})"
+    elif row.kind == "error":
+        outcome = "an error"
+    else:
+        sent = ", ".join(word for word in table.emitted(row) if word[0].isupper())
+        outcome = ("stays" if row.target == row.source else f"→ {row.target}") + (f", sends {sent}" if sent else "")
+    return SpecRow(f"{table.name}.{row.source}", row.event, row.guard, outcome, row.rules)

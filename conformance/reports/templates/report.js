@@ -1,0 +1,29 @@
+// Opens what a link points into, shows a run's evidence beside its finding, and copies commands. All of it can be done without.
+"use strict";
+const open = () => {
+  const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+  for (let node = target; node; node = node.parentElement) if (node.tagName === "DETAILS") node.open = true;
+  if (target) target.closest("details, section").scrollIntoView();
+};
+addEventListener("hashchange", open);
+open();
+const show = (details) => {
+  const note = details.querySelector(".without-script");
+  if (!details.open || !note) return;
+  const copy = document.getElementById(details.dataset.run).cloneNode(true);
+  copy.removeAttribute("id");
+  note.replaceWith(copy);
+};
+document.querySelectorAll("details[data-run]").forEach((details) => {
+  details.addEventListener("toggle", () => show(details));
+  show(details);
+});
+document.querySelectorAll(".copy").forEach((button) => {
+  button.hidden = !navigator.clipboard;
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(button.previousElementSibling.textContent);
+    button.textContent = "copied";
+    setTimeout(() => { button.textContent = "copy"; }, 1500);
+  });
+});
+addEventListener("beforeprint", () => document.querySelectorAll("details.finding").forEach((each) => { each.open = true; }));

@@ -1,0 +1,60 @@
+"""What the report says about traces and logs: violations by rule, and rebalances one by one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from groupspec.conformance.reports.inputs import Rebalance, TraceCheck, TraceViolation, Why
+from groupspec.conformance.traces.trace_rules import RULES
+
+MOST_SHOWN: Final = 12
+"""Violations of one rule that are shown one by one; the JSON has all of them."""
+
+
+@dataclass(frozen=True)
+class BrokenRule:
+    """One trace rule, and where it was broken."""
+
+    rule: str
+    statement: str
+    spec_rules: tuple[str, ...]
+    count: int
+    by_client: tuple[tuple[str, int], ...]
+    shown: tuple[TraceViolation, ...]
+
+
+def grouped(check: TraceCheck) -> list[BrokenRule]:
+    """The broken rules, those most often broken first."""
+    known = {rule.id: rule for rule in RULES}
+    counts = Counter(violation.rule for violation in check.violations)
+    found = []
+    for rule, count in counts.most_common():
+        violations = [violation for violation in check.violations if violation.rule == rule]
+        clients = Counter(violation.run.partition("/")[0] for violation in violations)
+        statement, spec_rules = (known[rule].statement, known[rule].spec_rules) if rule in known else ("", ())
+        shown = tuple(violations[:MOST_SHOWN])
+        found.append(BrokenRule(rule, statement, spec_rules, count, tuple(clients.most_common()), shown))
+    return found
+
+
+@dataclass(frozen=True)
+class Explained:
+    """One rebalance, its time told for people."""
+
+    rebalance: Rebalance
+    at: str
+
+
+def explained(why: Why) -> list[Explained]:
+    """The rebalances in order."""
+    return list(_explained(why))
+
+
+def _explained(why: Why) -> Iterator[Explained]:
+    for rebalance in why.rebalances:
+        moment = datetime.fromtimestamp(rebalance.at_ms / 1000, UTC)
+        yield Explained(rebalance, moment.strftime("%H:%M:%S.%f")[:-3])

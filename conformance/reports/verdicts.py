@@ -1,0 +1,151 @@
+"""The verdicts as the report shows them: a matrix of rules and clients, and a finding for each cell that is not clean.
+
+A rule is judged in several scenarios. Its cell shows the worst verdict and how often it was given; its finding tells every
+run of that verdict, with what the specification allows there and what was seen on the wire.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from groupspec.conformance.reports.inputs import ClientVerdicts, Conform, VerdictRow
+from groupspec.spec.rules import RULES
+from groupspec.spec.terms import Rule
+
+WORST_FIRST: Final = ("FAIL", "DEVIATION", "INCONCLUSIVE", "PASS", "UNTESTABLE", "UNSUPPORTED")
+"""What a cell shows. A rule that was kept wherever it could be judged is a PASS."""
+
+TOLD: Final = ("FAIL", "DEVIATION", "INCONCLUSIVE")
+"""Verdicts that open to a finding with evidence."""
+
+SYMBOLS: Final[Mapping[str, str]] = {
+    "PASS": "✓",
+    "DEVIATION": "△",
+    "FAIL": "✕",
+    "UNSUPPORTED": "\u2013",
+    "UNTESTABLE": "○",
+    "INCONCLUSIVE": "?",
+}
+MEANINGS: Final[Mapping[str, str]] = {
+    "PASS": "the rule was kept",
+    "DEVIATION": "a rule that a client should keep was broken",
+    "FAIL": "a rule that a client must keep was broken",
+    "UNSUPPORTED": "the client does not offer what the rule is about",
+    "UNTESTABLE": "the run gave no occasion to judge it",
+    "INCONCLUSIVE": "the kit, the harness or the machine failed: nothing is said about the client",
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One rule and one client: the worst verdict, in `count` of `total` cases."""
+
+    client: str
+    rule: str
+    verdict: str
+    count: int
+    total: int
+    rows: tuple[VerdictRow, ...]
+
+    @property
+    def anchor(self) -> str:
+        """The id of its finding on the page."""
+        return slug(f"{self.client}-{self.rule}")
+
+    @property
+    def told(self) -> tuple[VerdictRow, ...]:
+        """The rows that have the cell's verdict."""
+        return tuple(row for row in self.rows if row.verdict == self.verdict)
+
+    @property
+    def opens(self) -> bool:
+        """Whether there is a finding to go to."""
+        return self.verdict in TOLD
+
+
+@dataclass(frozen=True)
+class MatrixLine:
+    """One rule, and its cell for each client; None where no case of that client judged it."""
+
+    rule: Rule
+    cells: tuple[Cell | None, ...]
+
+    @property
+    def verdicts(self) -> tuple[str, ...]:
+        """Those that occur in the line, for the filter."""
+        return tuple(
+            verdict for verdict in WORST_FIRST if any(c is not None and c.verdict == verdict for c in self.cells)
+        )
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run left behind: its picture and its log, both whole."""
+
+    folder: str
+    client: str
+    case: str
+    sequence: str
+    wire: str
+
+    @property
+    def anchor(self) -> str:
+        """The id of its evidence on the page."""
+        return slug(f"run-{self.folder}")
+
+
+def matrix(conform: Conform) -> list[MatrixLine]:
+    """A line for each rule that was judged, in the order of the rules."""
+    judged = {row.rule for client in conform.clients for row in client.results}
+    order = {rule: place for place, rule in enumerate(RULES)}
+    return [
+        MatrixLine(RULES[rule], tuple(cell(client, rule) for client in conform.clients))
+        for rule in sorted(judged & set(RULES), key=order.__getitem__)
+    ]
+
+
+def cell(client: ClientVerdicts, rule: str) -> Cell | None:
+    """The cell of one rule and client."""
+    rows = tuple(row for row in client.results if row.rule == rule)
+    if not rows:
+        return None
+    worst = min((row.verdict for row in rows), key=WORST_FIRST.index)
+    return Cell(client.name, rule, worst, sum(row.verdict == worst for row in rows), len(rows), rows)
+
+
+def totals(conform: Conform) -> dict[str, int]:
+    """How many verdicts of each kind, over all clients."""
+    seen = [row.verdict for client in conform.clients for row in client.results]
+    return {verdict: seen.count(verdict) for verdict in MEANINGS}
+
+
+def client_totals(client: ClientVerdicts) -> dict[str, int]:
+    """The same for one client, without those that do not occur."""
+    seen = [row.verdict for row in client.results]
+    return {verdict: seen.count(verdict) for verdict in WORST_FIRST if verdict in seen}
+
+
+def runs(lines: Sequence[MatrixLine], load: Callable[[VerdictRow], tuple[str, str] | None]) -> dict[str, Run]:
+    """The evidence behind all findings, by folder; several rules broken in one run share it.
+
+    Args:
+        lines: The matrix.
+        load: Gives a row's sequence diagram and log, or None when the run left nothing behind.
+    """
+    found: dict[str, Run] = {}
+    for line in lines:
+        for each in line.cells:
+            if each is None or not each.opens:
+                continue
+            for row in each.told:
+                if row.folder and row.folder not in found and (evidence := load(row)):
+                    found[row.folder] = Run(row.folder, each.client, row.case, *evidence)
+    return found
+
+
+def slug(text: str) -> str:
+    """An id that HTML accepts everywhere."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()
