@@ -34,6 +34,8 @@ class Row:
     seconds: float
     replay: str
     folder: str = ""
+    at_ms: float | None = None
+    """When it showed, since the beginning of the run that `folder` holds."""
 
 
 @dataclass(frozen=True)
@@ -135,10 +137,15 @@ def _client_result(
                     seconds=sum(run.seconds for run in runs),
                     replay=replay(client, case),
                     folder=folders.get((client, case, worst), ""),
+                    at_ms=_at_ms(runs[worst], judgements[worst]),
                 )
             )
     name, version = names[0] if names else (client.name, "")
     return ClientResult(client, name if client.name.startswith("cmd:") else client.name, version, rows)
+
+
+def _at_ms(run: CaseResult, judgement: Judgement) -> float | None:
+    return None if judgement.at_us is None else round((judgement.at_us - run.started_us) / 1000, 3)
 
 
 def replay(client: Client, case: Case) -> str:
@@ -179,4 +186,5 @@ def _row_json(row: Row) -> dict[str, object]:
         "runs": row.runs,
         "replay": row.replay,
         "folder": row.folder,
+        "at_ms": row.at_ms,
     }
