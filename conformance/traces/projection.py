@@ -90,7 +90,17 @@ BETWEEN: Final = {
     "wire": ("subscribed", "unsubscribed", "poll", "heartbeat_answered", "commit_answered", "lookup_answered",
              "assigned_started", "assigned", "revoked_started", "revoked", "lost_started", "lost"),
 }  # fmt: skip
-TRACKED: Final = ("subscribed", "polled", "identity", "owned", "lost", "callback_running", "leaving")
+TRACKED: Final = (
+    "subscribed",
+    "polled",
+    "identity",
+    "owned",
+    "will_own",
+    "keeps",
+    "lost",
+    "callback_running",
+    "leaving",
+)
 
 Ints = npt.NDArray[np.int64]
 
@@ -196,8 +206,10 @@ class Observer:
             return {configuration._replace(pending=waiting[1:], out=_out_after_sending(configuration.out, waiting[0]))}
         if configuration.pending and symbol.event not in BETWEEN[self.source]:
             return self._before_sync(configuration, symbol)
+        if symbol.event in ("assigned_started", "assigned") and configuration.state != "ASSIGNING_PARTITIONS":
+            return set()
         if symbol.event == "assigned_started":
-            return {configuration} if configuration.state == "ASSIGNING_PARTITIONS" else set()
+            return {configuration}
         if symbol.event in CALLBACK_STARTS:
             return self._callback_started(configuration, CALLBACK_STARTS[symbol.event])
         if symbol.event in CALLBACK_ENDS:
