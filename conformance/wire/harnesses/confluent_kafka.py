@@ -37,7 +37,7 @@ class ConfluentKafka(Harness):
 
     def version(self) -> str:
         """Of the installed package."""
-        return f"{confluent_kafka.version()[0]} (librdkafka {confluent_kafka.libversion()[0]})"
+        return f"{confluent_kafka.__version__} (librdkafka {confluent_kafka.libversion()[0]})"
 
     def configure(self, settings: protocol.Configure) -> None:
         """Make the consumer."""
