@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from groupspec.conformance.reports.inputs import Conform, Generated, TraceCheck, VerdictRow, Why
 from groupspec.conformance.reports.pictures import MachinePicture, embedded, machine_pictures
@@ -100,12 +100,14 @@ def report_html(results: Results) -> str:
     )
 
 
-def _findings(lines: list[MatrixLine]) -> list[Cell]:
-    """The cells that open, client by client."""
-    cells = [cell for line in lines for cell in line.cells if cell is not None and cell.opens]
+def _findings(lines: list[MatrixLine]) -> dict[str, list[Cell]]:
+    """The cells that open, for each client that has any, the worst first."""
+    found: dict[str, list[Cell]] = {}
+    for verdict in TOLD:
+        for cell in (cell for line in lines for cell in line.cells if cell is not None and cell.verdict == verdict):
+            found.setdefault(cell.client, []).append(cell)
     clients = dict.fromkeys(cell.client for line in lines for cell in line.cells if cell is not None)
-    order = {name: place for place, name in enumerate(clients)}
-    return sorted(cells, key=lambda cell: (order[cell.client], TOLD.index(cell.verdict)))
+    return {client: found[client] for client in clients if client in found}
 
 
 def _pictures(results: Results) -> list[MachinePicture]:
@@ -120,10 +122,16 @@ def _evidence(folder: Path, row: VerdictRow) -> tuple[str, str] | None:
     except OSError:
         return None
     lines = wire.rstrip().split("\n")
+    shown = [_marked(line) for line in lines[:MOST_LOG_LINES]]
     if len(lines) > MOST_LOG_LINES:
-        cut = len(lines) - MOST_LOG_LINES
-        lines = [*lines[:MOST_LOG_LINES], f"... {cut} more lines in {row.folder}/wire.txt"]
-    return embedded(svg), "\n".join(lines)
+        shown.append(Markup("... {} more lines in {}/wire.txt").format(len(lines) - MOST_LOG_LINES, row.folder))
+    return embedded(svg), Markup("\n").join(shown)
+
+
+def _marked(line: str) -> Markup:
+    """A line of a log; what names a broken rule stands out."""
+    word = line.partition(" ")[0]
+    return Markup('<b class="{}">{}</b>').format(word.lower(), line) if word in TOLD else escape(line)
 
 
 def _position(folder: Path, row: VerdictRow) -> Position | None:

@@ -51,11 +51,13 @@ class Position:
         states: Of the rebalance machine; several when the trace cannot tell them apart.
         event: The last thing that was seen, as the trace names it, with its error.
         allowed: The rows of the table for these states and that event.
+        sends: For each of these states, what the machine can send or tell the application in it.
     """
 
     states: tuple[str, ...]
     event: str
     allowed: tuple[SpecRow, ...]
+    sends: tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def position(trace: Path, at_ms: float) -> Position | None:
@@ -76,7 +78,8 @@ def position(trace: Path, at_ms: float) -> Position | None:
     before = _states(seen[:-1], rebalance)
     last = next((line for line in reversed(seen) if line.event not in _NOT_SAID), seen[-1])
     states = before if last is seen[-1] else _states(seen, rebalance)
-    return Position(states, _said(last), tuple(_rows(rebalance, states, last))[:_MOST_ROWS])
+    allowed = tuple(_rows(rebalance, states, last))[:_MOST_ROWS]
+    return Position(states, _said(last), allowed, tuple((state, _sends(rebalance, state)) for state in states))
 
 
 def _states(lines: list[TraceLine], rebalance: str) -> tuple[str, ...]:
@@ -93,6 +96,13 @@ def _states(lines: list[TraceLine], rebalance: str) -> tuple[str, ...]:
     named = projection.names[state].replace("/", " ").replace("|", " ").replace(",", " ").split()
     known = set(_table(rebalance).states)
     return tuple(name for name in named if name in known)
+
+
+def _sends(rebalance: str, state: str) -> tuple[str, ...]:
+    """The requests and consumer events that rows of this state emit; both begin with a capital."""
+    table = _table(rebalance)
+    emitted = (word for row in table.rows if row.source == state for word in table.emitted(row))
+    return tuple(dict.fromkeys(word for word in emitted if word[0].isupper()))
 
 
 def _said(line: TraceLine) -> str:

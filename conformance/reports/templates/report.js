@@ -13,6 +13,9 @@ const show = (details) => {
   const copy = document.getElementById(details.dataset.run).cloneNode(true);
   copy.removeAttribute("id");
   note.replaceWith(copy);
+  const broken = copy.querySelector('.sequence [fill="#fee2e2"]');
+  const frame = copy.querySelector(".sequence");
+  if (broken) frame.scrollTop = broken.getBoundingClientRect().top - frame.getBoundingClientRect().top - frame.clientHeight / 3;
 };
 document.querySelectorAll("details[data-run]").forEach((details) => {
   details.addEventListener("toggle", () => show(details));
