@@ -80,6 +80,9 @@ class CoreAdapter:
         self.translation.sent.clear()
         probe(self.core, self.record)
 
+    def end(self) -> None:
+        """There is nothing to take down."""
+
     # What can happen --------------------------------------------------------------------------------------------------
 
     def can(self, offer: Offer, state: MemberState, illegal: bool) -> bool:

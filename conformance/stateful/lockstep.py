@@ -45,6 +45,9 @@ class Adapter(Protocol):
     def perform(self, offer: Offer, variant: int, state: MemberState, illegal: bool) -> list[Observation]:
         """Bring it about, and say what passed the front door. `variant` picks one of several errors that mean the same."""
 
+    def end(self) -> None:
+        """Take everything down."""
+
 
 class Divergence(AssertionError):
     """The implementation did something else than the specification says."""
@@ -141,6 +144,10 @@ class Lockstep:
             f"after ({self.member.rebalance}, auto_commit={self.member.value_of(self.state, 'auto_commit')}, "
             f"static={self.member.value_of(self.state, 'static')})\n  {story}"
         )
+
+    def end(self) -> None:
+        """Take the implementation down."""
+        self.adapter.end()
 
     def fired(self) -> list[Goal]:
         """(machine, row) of every transition that has fired, in order."""

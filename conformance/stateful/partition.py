@@ -291,6 +291,9 @@ class PartitionLockstep:
                 f"after ({self.member.rebalance})\n  {story}"
             )
 
+    def end(self) -> None:
+        """There is nothing to take down."""
+
     def fired(self) -> list[Goal]:
         """(machine, row) of every transition that has fired, in order."""
         return [(move.machine, move.row.id) for move in self.moves if move.row.kind == "transition"]

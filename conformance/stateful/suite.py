@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from groupspec.conformance.stateful.core_adapter import CoreAdapter
+from groupspec.conformance.stateful.driver_adapter import DriverAdapter
 from groupspec.conformance.stateful.lockstep import Lockstep
 from groupspec.conformance.stateful.partition import PartitionAdapter, PartitionLockstep
 from groupspec.conformance.stateful.routes import MEMBER, Goal, Offer, Route, member_of, pair_routes, transition_routes
@@ -42,6 +43,9 @@ class Run(Protocol):
     def fired(self) -> list[Goal]:
         """Every transition that has fired."""
 
+    def end(self) -> None:
+        """Take the implementation down."""
+
 
 Start = Callable[[str, Member, MemberState], Run]
 """Begins a run of one target (`member` or `subscription`) from one configuration."""
@@ -51,6 +55,13 @@ def start_core(target: str, member: Member, state: MemberState) -> Run:
     """A run against the sans-IO core."""
     if target == MEMBER:
         return Lockstep(member, state, CoreAdapter(member, state))
+    return PartitionLockstep(member, state, PartitionAdapter(member, state))
+
+
+def start_background(target: str, member: Member, state: MemberState) -> Run:
+    """A run against the whole consumer: the background driver, real threads, virtual time."""
+    if target == MEMBER:
+        return Lockstep(member, state, DriverAdapter(member, state))
     return PartitionLockstep(member, state, PartitionAdapter(member, state))
 
 
@@ -79,10 +90,14 @@ class Coverage:
 
 
 def walk(route: Route, target: str, rebalance: str, start: Start, variant: int = 0) -> tuple[Run, bool]:
-    """Run one route; the run, and whether every event of it could be brought about."""
+    """Run one route; the run, which the caller ends, and whether every event of it could be brought about."""
     member = member_of(target, rebalance)
     run = start(target, member, member.initial(auto_commit=route.auto_commit, static=route.static))
-    happened = [run.offer(offer, variant) for offer in route.offers]
+    try:
+        happened = [run.offer(offer, variant) for offer in route.offers]
+    except BaseException:
+        run.end()
+        raise
     return run, all(happened)
 
 
@@ -96,6 +111,7 @@ def walk_all(
     """
     for route in routes:
         run, _ = walk(route, target, rebalance, start, variant)
+        run.end()
         coverage.note(run)
         coverage.steps += len(route.offers)
 
@@ -119,7 +135,12 @@ def make_machine(target: str, rebalance: str, start: Start, coverage: Coverage) 
     namespace["begin"] = initialize(route=st.sampled_from(routes), variant=st.integers(0, VARIANTS))(begin)
     for event in sorted({offer for offer, _ in member.offers}):
         namespace[event] = _rule(event, coverage)
-    namespace["teardown"] = lambda self: coverage.note(self.run) if hasattr(self, "run") else None
+    def teardown(self: Any) -> None:
+        if hasattr(self, "run"):
+            self.run.end()
+            coverage.note(self.run)
+
+    namespace["teardown"] = teardown
     return type(f"{rebalance.title()}{target.title()}", (RuleBasedStateMachine,), namespace)
 
 

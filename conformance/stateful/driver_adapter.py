@@ -1,0 +1,289 @@
+"""Brings events about in the whole consumer: real threads, two queues, run to idle on a virtual clock.
+
+The application calls its API, its listener stays inside callbacks until it is told to return, the coordinator answers when told,
+and timers expire when told. What the background thread makes of all this passes the core's front door, and the model follows
+that: one call of poll() may be three events to it. An event that this design can't bring about at the moment (a second call
+while a callback runs, an answer to nothing, which would end the background thread) is not offered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from groupspec.conformance.stateful.answers import TOPIC, Coordinator, assignment_for, error_named
+from groupspec.conformance.stateful.core_adapter import config_for
+from groupspec.conformance.stateful.lockstep import Observation, probe
+from groupspec.conformance.stateful.routes import Offer
+from groupspec.conformance.stateful.translation import ASKED, EVENTS_OF, MANUAL, TIMERS, Sent, Translation
+from groupspec.impl.consumer import Consumer, Settings
+from groupspec.impl.core import events as impl
+from groupspec.impl.core.core import Core
+from groupspec.impl.core.events import Description, SendRequest
+from groupspec.impl.core.messages import (
+    ErrorCode,
+    LeaveGroupRequest,
+    ListOffsetsRequest,
+    MetadataRequest,
+    OffsetAndMetadata,
+    OffsetFetchRequest,
+    Request,
+    Response,
+    TopicPartition,
+)
+from groupspec.impl.core.transport import Transport
+from groupspec.impl.runtime import Runtime
+from groupspec.impl.threads.testing import DrivenConsumer, RecordedDriver
+from groupspec.spec.compiler.member import Member, MemberState
+
+_TIMER_OF = {event: timer for timer, event in TIMERS.items()}
+_QUEUED = ("application_polled", "leave_requested", "rejoin_requested", "commit_or_fetch_asked")
+"""Events that can be put into the server event queue whatever the application does."""
+
+_CALLS_POLL = ("application_polled", "callback_started", "partitions_assigned")
+
+
+class ProbedConsumer(DrivenConsumer):
+    """A driven consumer whose core is watched from its first event on."""
+
+    def __init__(self, record: list[Observation], settings: Settings) -> None:
+        self._record = record
+        super().__init__(**settings)
+
+    def _make_driver(self, core: Core, transport: Transport, runtime: Runtime) -> RecordedDriver:
+        probe(core, self._record)
+        return super()._make_driver(core, transport, runtime)
+
+
+class DriverAdapter:
+    """One consumer with its threads, and a coordinator that answers when told."""
+
+    def __init__(self, member: Member, start: MemberState) -> None:
+        self.member = member
+        config = config_for(member, start)
+        self.settings: Settings = {
+            "group_id": config.group_id,
+            "client_id": config.client_id,
+            "group_instance_id": config.group_instance_id,
+            "enable_auto_commit": config.enable_auto_commit,
+            "partition_assignment_strategy": config.partition_assignment_strategy,
+            "auto_offset_reset": config.auto_offset_reset,
+        }
+        self.translation = Translation(member)
+        self.coordinator = Coordinator()
+        self.record: list[Observation] = []
+        self.driven: ProbedConsumer | None = None
+        self._offset = 10
+
+    def end(self) -> None:
+        """Take the threads down."""
+        if self.driven is not None:
+            self.driven.close()
+
+    @property
+    def _now(self) -> Description:
+        assert self.driven is not None
+        return self.driven.describe()
+
+    # What can happen --------------------------------------------------------------------------------------------------
+
+    def can(self, offer: Offer, state: MemberState, illegal: bool) -> bool:
+        """Whether a consumer with two threads could bring this about at this moment."""
+        if self.driven is None or self.driven.core.leaving.closed:
+            return offer.event == "started"
+        if illegal or offer.event == "started":
+            return False
+        if offer.event in EVENTS_OF:
+            return self._can_answer(offer, state)
+        if offer.event == "asks_settled":
+            return bool(self.member.value_of(state, "asked")) and self.driven.core.timers.is_armed("offsets_deadline")
+        if offer.event in _TIMER_OF:
+            return self.driven.core.timers.is_armed(_TIMER_OF[offer.event])
+        return self._can_call(offer.event)
+
+    def _can_call(self, event: str) -> bool:
+        assert self.driven is not None
+        inside = self.driven.listener.inside
+        if event == "partitions_revoked":
+            return inside is not None and inside.kind != "assigned"
+        if event == "partitions_assigned" and inside is not None:
+            return inside.kind == "assigned"
+        if event in _QUEUED:
+            return True
+        if self.driven.is_busy():
+            return False
+        if event in ("callback_started", "partitions_assigned"):
+            due = "REVOKING_PARTITION" if event == "callback_started" else "ASSIGNING_PARTITIONS"
+            return self._now.rebalance == due
+        return True
+
+    def _can_answer(self, offer: Offer, state: MemberState) -> bool:
+        api = EVENTS_OF[offer.event][0][0]
+        if not dict(offer.inputs)["current"]:
+            return self._abandoned(api, state) is not None
+        if offer.event == "sync_accepted":
+            return self._assignment(offer) is not None
+        if api == "OffsetFetch":
+            assert self.driven is not None
+            return self._asked() is not None or self.driven.core.timers.is_armed("offsets_backoff")
+        return api != "OffsetCommit" or self._commit(state) is not None or self._could_commit(state)
+
+    def _abandoned(self, api: str, state: MemberState) -> Sent | None:
+        unanswered = [s for s in self.translation.sent.values() if s.api == api and not s.answered]
+        if api == "OffsetFetch":
+            unanswered = [s for s in unanswered if s.is_asked]
+        return next((s for s in unanswered if not self.translation.is_waited_for(state, s, self._now)), None)
+
+    def _asked(self) -> Sent | None:
+        sent = self.translation.sent.values()
+        return next((s for s in sent if s.is_asked and not s.answered and not s.given_up), None)
+
+    def _commit(self, state: MemberState) -> Sent | None:
+        commits = [s for s in self.translation.sent.values() if s.api == "OffsetCommit"]
+        return next((s for s in commits if self.translation.is_waited_for(state, s, self._now)), None)
+
+    def _could_commit(self, state: MemberState) -> bool:
+        value = self.member.value_of
+        holds = self._now.rebalance in ("STABLE", "PREPARE_REVOCATION", "REVOKING_PARTITION", "ASSIGNING_PARTITIONS")
+        free = value(state, "commit_step") == "none" and bool(value(state, "coordinator_known"))
+        return holds and free and bool(self._now.owned) and value(state, "identity") == "member"
+
+    def _assignment(self, offer: Offer) -> tuple[TopicPartition, ...] | None:
+        told = dict(offer.inputs)
+        cooperative = self.member.rebalance == "cooperative"
+        return assignment_for(
+            self._now.owned, cooperative, bool(told["takes"]), bool(told["retains"]), bool(told["gains"])
+        )
+
+    # Making it happen -------------------------------------------------------------------------------------------------
+
+    def perform(self, offer: Offer, variant: int, state: MemberState, illegal: bool) -> list[Observation]:
+        """Bring the event about, let everything run until it is idle, and give what passed the core's front door."""
+        self.record.clear()
+        if offer.event == "started":
+            self._start()
+            return list(self.record)
+        self._consume()
+        if offer.event in EVENTS_OF:
+            self._answer(offer, variant, state)
+        elif offer.event in _TIMER_OF:
+            self._expire(_TIMER_OF[offer.event])
+        else:
+            self._call(offer.event, variant)
+        return list(self.record)
+
+    def _start(self) -> None:
+        self.end()
+        self.translation.sent.clear()
+        self.translation.topics = ()
+        self.driven = ProbedConsumer(self.record, self.settings)
+        self.driven.listener.park = True
+        for kind in (MetadataRequest, ListOffsetsRequest, LeaveGroupRequest, OffsetFetchRequest):
+            self.driven.transport.answer_always(kind, self._answer_by_itself)
+
+    def _answer_by_itself(self, request: Request) -> Response | None:
+        if isinstance(request, OffsetFetchRequest) and ASKED in request.partitions:
+            return None
+        return self.coordinator.answer(request, ErrorCode.NONE)
+
+    def _consume(self) -> None:
+        """The application reads on, so that there is always something to commit of what is owned and not being taken."""
+        assert self.driven is not None
+        self._offset += 1
+        for partition, described in self._now.partitions.items():
+            if described.state != "PENDING_REVOCATION":
+                self.driven.core.subscription.seek(partition, self._offset)
+
+    def _expire(self, timer: str) -> None:
+        assert self.driven is not None
+        if timer == "offsets_deadline":
+            self.driven.advance(2)
+            if not self.driven.core.timers.is_armed(timer):
+                return
+        self.driven.expire(timer)
+
+    def _call(self, event: str, variant: int) -> None:
+        """By a call of the application's; where one can't be made, or for an odd variant, by an event in its queue.
+
+        An event may lie in the queue while a callback is due or runs: the polling thread is only the usual one to put it there.
+        """
+        assert self.driven is not None
+        inside = self.driven.listener.inside
+        queued = self.driven.is_busy() or variant % 2 == 1
+        if queued and event == "leave_requested":
+            self._ask(impl.Unsubscribe)
+            return
+        if event == "application_polled" and (queued or self.driven.driver.has_consumer_events()):
+            self.driven.core.subscription.poll_started()
+            self.driven.submit(impl.Poll())
+            return
+        if event in ("partitions_revoked", "partitions_assigned") and inside is not None:
+            self.driven.release()
+        elif event in _CALLS_POLL:
+            self._poll()
+            if event == "partitions_assigned" and self.driven.listener.inside is not None:
+                self.driven.release()
+        elif event == "rejoin_requested":
+            self.driven.submit(impl.EnforceRebalance("a test wants it"))
+        elif event == "commit_or_fetch_asked":
+            deadline_ms = self.driven.runtime.now_ms() + 1
+            self._ask(lambda number: impl.FetchCommitted((ASKED,), number, deadline_ms))
+        else:
+            listener = self.driven.listener
+            calls: dict[str, Callable[[Consumer], object]] = {
+                "subscribed_to_topics": lambda consumer: consumer.subscribe([TOPIC], listener),
+                "leave_requested": lambda consumer: consumer.unsubscribe(),
+                "stopped": lambda consumer: consumer.close(10_000),
+            }
+            self.driven.begin(calls[event])
+
+    def _poll(self) -> None:
+        """Poll until there is no error left to raise: the first poll may do nothing but that."""
+        assert self.driven is not None
+        for _ in range(3):
+            call = self.driven.begin(lambda consumer: consumer.poll(0))
+            if not call.done or call.error is None:
+                return
+
+    def _ask(self, event: Callable[[int], impl.ServerEvent]) -> None:
+        assert self.driven is not None
+        self.driven.driver.call(event)
+        self.driven.settle()
+
+    # Answers ----------------------------------------------------------------------------------------------------------
+
+    def _answer(self, offer: Offer, variant: int, state: MemberState) -> None:
+        assert self.driven is not None
+        meanings = EVENTS_OF[offer.event]
+        api, error_name = meanings[variant % len(meanings)]
+        sent = self._request_to_answer(api, offer, state)
+        assigned = self._assignment(offer) if offer.event == "sync_accepted" else ()
+        response = self.coordinator.answer(sent.request, error_named(api, error_name), assigned or ())
+        self.driven.answer(sent.request_id, response)
+
+    def _request_to_answer(self, api: str, offer: Offer, state: MemberState) -> Sent:
+        assert self.driven is not None
+        sent: Sent | None
+        if not dict(offer.inputs)["current"]:
+            sent = self._abandoned(api, state)
+        elif api == "OffsetFetch":
+            if self._asked() is None:
+                self.driven.expire("offsets_backoff")
+                self._register()
+            sent = self._asked()
+        elif api == "OffsetCommit":
+            if self._commit(state) is None:
+                offsets = {self._now.owned[0]: OffsetAndMetadata(self._offset, MANUAL)}
+                self._ask(lambda number: impl.Commit(offsets, number))
+                self._register()
+            sent = self._commit(state)
+        else:
+            sent = self.translation.newest(api)
+        assert sent is not None, f"nothing to answer for {offer}"
+        return sent
+
+    def _register(self) -> None:
+        """Requests that were sent in this very event are not known to the lockstep yet."""
+        for observation in self.record:
+            for output in observation.outputs:
+                if isinstance(output, SendRequest) and output.request_id not in self.translation.sent:
+                    self.translation.note_sent(output, observation.after)
