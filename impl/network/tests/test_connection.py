@@ -1,0 +1,156 @@
+"""A connection without its socket: versions first, answers in order, and what ends it."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupspec.impl.core.events import ANY_NODE, ResponseReceived, SendRequest
+from groupspec.impl.core.messages import (
+    ApiVersionsRequest,
+    ErrorCode,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    Request,
+)
+from groupspec.impl.network.answers import error_code
+from groupspec.impl.network.cluster_messages import ApiVersionsResponse
+from groupspec.impl.network.codec import Answer, decode_request, encode_response
+from groupspec.impl.network.connection import Connection, Phase
+from groupspec.impl.network.errors import CodecError, MalformedMessage
+from groupspec.impl.network.frames import FrameReader, framed
+from groupspec.impl.network.versions import API_VERSIONS, VersionRange, Versions
+
+HEARTBEAT = HeartbeatRequest("g", 1, "m", None)
+OK = HeartbeatResponse(ErrorCode.NONE)
+
+
+def send(request_id: int, request: Request = HEARTBEAT) -> SendRequest:
+    return SendRequest(request_id, ANY_NODE, request, 1_000)
+
+
+class Peer:
+    """The other side of one connection."""
+
+    def __init__(self) -> None:
+        self.connection = Connection("client", setup_deadline_ms=10_000, frame_limit=10_000)
+
+    def requests(self) -> list[tuple[int, Request]]:
+        """Correlation ids and requests that have come."""
+        frames = list(FrameReader().feed(bytes(self.connection.outgoing)))
+        self.connection.outgoing.clear()
+        return [(header.correlation_id, request) for header, request in map(decode_request, frames)]
+
+    def answer(self, answer: Answer, correlation_id: int, version: int) -> None:
+        self.connection.received(framed(encode_response(answer, version, correlation_id)))
+
+    def ready(self, versions: Versions = API_VERSIONS) -> Connection:
+        self.connection.connected()
+        [(correlation_id, request)] = self.requests()
+        assert request == ApiVersionsRequest()
+        self.answer(ApiVersionsResponse(versions), correlation_id, 0)
+        return self.connection
+
+
+def test_nothing_is_sent_before_the_versions_are_known() -> None:
+    peer = Peer()
+    peer.connection.submit(send(1), 1_000)
+    assert not peer.connection.outgoing
+    peer.ready()
+    [(correlation_id, request)] = peer.requests()
+    assert request == HEARTBEAT
+    peer.answer(OK, correlation_id, 4)
+    assert peer.connection.take_answers() == [ResponseReceived(1, OK)]
+    assert peer.connection.take_answers() == []
+
+
+def test_answers_belong_to_requests_in_their_order() -> None:
+    peer = Peer()
+    connection = peer.ready()
+    connection.submit(send(1), 1_000)
+    connection.submit(send(2), 1_000)
+    first, second = (correlation_id for correlation_id, _ in peer.requests())
+    peer.answer(OK, first, 4)
+    peer.answer(HeartbeatResponse(ErrorCode.REBALANCE_IN_PROGRESS), second, 4)
+    assert [answer.request_id for answer in connection.take_answers()] == [1, 2]
+
+
+def test_another_correlation_id_than_the_next_one_ends_the_connection() -> None:
+    peer = Peer()
+    connection = peer.ready()
+    connection.submit(send(1), 1_000)
+    connection.submit(send(2), 1_000)
+    second = peer.requests()[1][0]
+    with pytest.raises(MalformedMessage, match="the next one here is"):
+        peer.answer(OK, second, 4)
+    assert [request.request_id for request in connection.take_unanswered()] == [1, 2]
+    assert connection.take_unanswered() == []
+
+
+def test_an_answer_that_nobody_asked_for_ends_the_connection() -> None:
+    peer = Peer()
+    peer.ready()
+    with pytest.raises(MalformedMessage, match="no answer was expected"):
+        peer.answer(OK, 1, 4)
+
+
+def test_the_version_is_the_highest_that_both_speak() -> None:
+    peer = Peer()
+    connection = peer.ready({**API_VERSIONS, "Heartbeat": VersionRange(0, 2)})
+    connection.submit(send(1, HeartbeatRequest("g", 1, "m", "instance")), 1_000)
+    assert peer.requests()[0][1] == HeartbeatRequest("g", 1, "m", None)  # version 2 knows no instances
+
+
+def test_a_broker_without_the_api_is_answered_for() -> None:
+    connection = Peer().ready({"Fetch": VersionRange(4, 12)})
+    connection.submit(send(1), 1_000)
+    assert connection.take_answers() == [ResponseReceived(1, HeartbeatResponse(ErrorCode.UNSUPPORTED_VERSION))]
+
+
+def test_a_static_member_does_not_join_as_a_dynamic_one_on_an_old_broker() -> None:
+    peer = Peer()
+    connection = peer.ready({"JoinGroup": VersionRange(0, 4)})
+    connection.submit(send(1, JoinGroupRequest("g", 1, 1, "", "instance", (("range", b""),))), 1_000)
+    [answer] = connection.take_answers()
+    assert isinstance(answer.response, JoinGroupResponse)
+    assert answer.response.error is ErrorCode.UNSUPPORTED_VERSION
+    assert peer.requests() == []
+
+
+def test_an_error_code_from_the_future_is_an_error_of_the_server() -> None:
+    peer = Peer()
+    connection = peer.ready()
+    connection.submit(send(1), 1_000)
+    peer.answer(HeartbeatResponse(error_code(999)), peer.requests()[0][0], 4)
+    assert connection.take_answers() == [ResponseReceived(1, HeartbeatResponse(ErrorCode.UNKNOWN_SERVER_ERROR))]
+
+
+def test_a_broker_that_refuses_to_name_its_versions_is_of_no_use() -> None:
+    peer = Peer()
+    peer.connection.connected()
+    with pytest.raises(CodecError, match="UNSUPPORTED_VERSION"):
+        peer.answer(ApiVersionsResponse({}, ErrorCode.UNSUPPORTED_VERSION), peer.requests()[0][0], 0)
+
+
+def test_a_late_answer_spoils_the_connection_and_a_request_not_yet_sent_does_not() -> None:
+    peer = Peer()
+    peer.connection.submit(send(1), 500)
+    assert peer.connection.next_deadline_ms() == 500
+    assert not peer.connection.is_spoilt(500)
+    assert [request.request_id for request in peer.connection.take_expired(500)] == [1]
+    connection = peer.ready()
+    connection.submit(send(2), 1_000)
+    connection.submit(send(3), 2_000)
+    assert not connection.is_spoilt(999)
+    assert connection.is_spoilt(1_000)
+    assert [request.request_id for request in connection.take_expired(1_000)] == [2]
+    assert [request.request_id for request in connection.take_unanswered()] == [3]
+
+
+def test_a_connection_that_does_not_get_ready_in_time_is_spoilt() -> None:
+    peer = Peer()
+    peer.connection.connected()
+    assert peer.connection.phase is Phase.NEGOTIATING
+    assert peer.connection.next_deadline_ms() == 10_000
+    assert peer.connection.is_spoilt(10_000)
