@@ -172,29 +172,27 @@ COOPERATIVE_TAKEN = (
     "STABLE > PREPARING_REBALANCE > COMPLETING_REBALANCE > PREPARE_REVOCATION > REVOKING_PARTITION"
     " > PARTITION_REVOKED > ASSIGNING_PARTITIONS > STABLE"
 )
+# A newcomer whose SyncGroup comes when the old owner has let go already and joined again: it goes with the second round.
+OVERTAKEN = (
+    "UNJOINED > PREPARING_REBALANCE > COMPLETING_REBALANCE > PREPARING_REBALANCE"
+    " > COMPLETING_REBALANCE > ASSIGNING_PARTITIONS > STABLE"
+)
 CLOSE = "STABLE > PREPARE_REVOCATION > REVOKING_PARTITION > PARTITION_REVOKED > UNJOINED"
 
 # For the member that stays: it joins; another joins; that one is killed; another joins; that one closes; it closes.
 EXPECTED_PATHS = {
     "range": {
-        "stays": [JOIN, EAGER, EAGER, EAGER, EAGER, CLOSE],
-        "killed": [JOIN],
-        "closed": [JOIN, CLOSE],
+        "stays": [[JOIN, EAGER, EAGER, EAGER, EAGER, CLOSE]],
+        "killed": [[JOIN]],
+        "closed": [[JOIN, CLOSE]],
     },
     # A newcomer gets its partitions in a second round, when the old owner has let go of them.
     "cooperative-sticky": {
         "stays": [
-            JOIN,
-            COOPERATIVE_TAKEN,
-            COOPERATIVE,
-            COOPERATIVE,
-            COOPERATIVE_TAKEN,
-            COOPERATIVE,
-            COOPERATIVE,
-            CLOSE,
+            [JOIN, COOPERATIVE_TAKEN, COOPERATIVE, COOPERATIVE, COOPERATIVE_TAKEN, COOPERATIVE, COOPERATIVE, CLOSE]
         ],
-        "killed": [JOIN, COOPERATIVE],
-        "closed": [JOIN, COOPERATIVE, CLOSE],
+        "killed": [[JOIN, COOPERATIVE], [OVERTAKEN]],
+        "closed": [[JOIN, COOPERATIVE, CLOSE], [OVERTAKEN, CLOSE]],
     },
 }
 
@@ -206,7 +204,7 @@ def check_traces(story: Story, members: set[str]) -> None:
     for member, file in files.items():
         file.write_bytes(file.read_bytes().rpartition(b"\n")[0] + b"\n")  # a kill may have cut off the last line
         found = rounds(read_trace(file))
-        assert [one.path() for one in found] == EXPECTED_PATHS[story.assignor][member], member
+        assert [one.path() for one in found] in EXPECTED_PATHS[story.assignor][member], member
         for one in found[1:]:
             check_commits(one)
     verdict = engine.check(sorted(files.values()))
