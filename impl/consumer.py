@@ -213,6 +213,7 @@ class Consumer:
             self._door.check_interrupted()
             self._callbacks.serve()
             self._callbacks.raise_first()
+            self._door.check_interrupted()
             if not self._chosen:
                 raise IllegalStateError("poll() without topics or partitions: subscribe() or assign() first")
             self._driver.submit(Fetch())

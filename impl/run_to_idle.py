@@ -442,7 +442,7 @@ class _Condition(_Lock):
         self._sleepers.append(task)
         self.release()
         woken = self._runtime.wait(f"{self._name!r} to change", timeout_ms, from_outside=self._from_outside)
-        if not woken:
+        if task in self._sleepers:  # the time passed first; and nobody has notified it since
             self._sleepers.remove(task)
         self.acquire()
         return woken

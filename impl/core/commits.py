@@ -144,10 +144,7 @@ class Commits:
 
     def progress(self) -> None:
         """Send the first of the queue, if nothing is out and nothing has to be waited for."""
-        while self._queue and self._queue[0].sent is None:
-            operation = self._queue[0]
-            if self._awaits_poll(operation):
-                return
+        while (operation := self._next()) is not None:
             offsets = self._offsets_of(operation)
             refusal = self._refusal(offsets)
             if refusal is not None or not offsets:
@@ -156,6 +153,12 @@ class Commits:
                 self._send(operation, offsets)
             else:
                 return
+
+    def _next(self) -> Operation | None:
+        """Whose turn it is. One that awaits a poll lets the others pass: who waits for those can't poll meanwhile."""
+        if any(operation.sent is not None for operation in self._queue):
+            return None
+        return next((operation for operation in self._queue if not self._awaits_poll(operation)), None)
 
     def _may_send(self) -> bool:
         """Only to a coordinator that is known (rule D4), and not before the backoff is over (rule D3)."""

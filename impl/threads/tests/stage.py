@@ -1,0 +1,204 @@
+"""A driven consumer and the broker it talks to: stories in the words of the protocol.
+
+What is nobody's subject here (metadata, positions) is answered at once; everything of the group is answered by the test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar, Unpack
+
+from groupspec.impl.consumer import Consumer, Settings
+from groupspec.impl.core.events import SendRequest
+from groupspec.impl.core.messages import (
+    Broker,
+    ErrorCode,
+    FetchedOffset,
+    FetchedPartition,
+    FetchRequest,
+    FetchResponse,
+    FindCoordinatorResponse,
+    HeartbeatResponse,
+    JoinGroupResponse,
+    LeaveGroupResponse,
+    MetadataRequest,
+    MetadataResponse,
+    NoAnswer,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    PartitionMetadata,
+    Request,
+    Response,
+    SyncGroupResponse,
+    TopicMetadata,
+    TopicPartition,
+)
+from groupspec.impl.core.protocol import Assignment, encode_assignment
+from groupspec.impl.records import ConsumerRecord
+from groupspec.impl.threads.testing import Call, DrivenConsumer
+
+T = TypeVar("T")
+
+TOPIC = "orders"
+PARTITIONS = 4
+COMMITTED = 10
+QUIET = ("Metadata", "OffsetFetch", "Fetch")
+
+
+def partitions(*numbers: int) -> tuple[TopicPartition, ...]:
+    """Partitions of the topic."""
+    return tuple(TopicPartition(TOPIC, number) for number in numbers)
+
+
+def name(request: Request) -> str:
+    """The API's name."""
+    return type(request).__name__.removesuffix("Request")
+
+
+class Stage(DrivenConsumer):
+    """One member in a group of which the test is the rest."""
+
+    def __init__(self, schedule: Sequence[int] = (), cooperative: bool = False, **settings: Unpack[Settings]) -> None:
+        assignors = ("cooperative-sticky",) if cooperative else ("range",)
+        chosen = Settings(
+            group_id="billing",
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            partition_assignment_strategy=assignors,
+        )
+        super().__init__(schedule, **(chosen | settings))
+        self.generation = 0
+        self.transport.answer_always(MetadataRequest, _metadata)
+        self.transport.answer_always(OffsetFetchRequest, _committed)
+
+    # The application ---------------------------------------------------------------------------------------------------
+
+    def subscribe(self) -> None:
+        """The application wants the topic."""
+        self.call(lambda consumer: consumer.subscribe([TOPIC], self.listener))
+
+    def poll(self, timeout_ms: int = 0) -> list[ConsumerRecord]:
+        """The application polls, and gets what there is."""
+        return self.call(lambda consumer: consumer.poll(timeout_ms))
+
+    def begin_poll(self, timeout_ms: int) -> Call[list[ConsumerRecord]]:
+        """The application polls, and may still do so when this returns."""
+        return self.begin(lambda consumer: consumer.poll(timeout_ms))
+
+    def ask(self, question: Callable[[Consumer], T]) -> T:
+        """Any other call."""
+        return self.call(question)
+
+    # The group -------------------------------------------------------------------------------------------------------
+
+    def respond(self, api: str, response: Response) -> None:
+        """The oldest unanswered request of this API is answered."""
+        self.answer(self.waiting(api).request_id, response)
+
+    def error(self, api: str, error: str) -> None:
+        """The same, with an error."""
+        code = ErrorCode[error]
+        request = self.waiting(api).request
+        if code in (ErrorCode.DISCONNECTED, ErrorCode.TIMED_OUT):
+            self.respond(api, NoAnswer(code))
+        elif isinstance(request, OffsetCommitRequest):
+            self.respond(api, OffsetCommitResponse(dict.fromkeys(request.offsets, code)))
+        else:
+            answers: dict[str, Response] = {
+                "FindCoordinator": FindCoordinatorResponse(code, 2, "localhost", 9092),
+                "JoinGroup": JoinGroupResponse(code, member_id="member-1"),
+                "SyncGroup": SyncGroupResponse(code),
+                "Heartbeat": HeartbeatResponse(code),
+                "LeaveGroup": LeaveGroupResponse(code),
+            }
+            self.respond(api, answers[api])
+
+    def found(self) -> None:
+        """The coordinator is found."""
+        self.error("FindCoordinator", "NONE")
+
+    def joined(self) -> None:
+        """JoinGroup is answered: a new generation."""
+        self.generation += 1
+        protocol = self.core.config.partition_assignment_strategy[0]
+        self.respond(
+            "JoinGroup", JoinGroupResponse(ErrorCode.NONE, self.generation, protocol, "somebody-else", "member-1")
+        )
+
+    def synced(self, *assigned: int) -> None:
+        """SyncGroup is answered with these partitions."""
+        self.respond(
+            "SyncGroup", SyncGroupResponse(ErrorCode.NONE, encode_assignment(Assignment(partitions(*assigned))))
+        )
+
+    def heartbeat(self, error: str = "NONE") -> None:
+        """A heartbeat is due, and is answered."""
+        self.expire("heartbeat")
+        self.error("Heartbeat", error)
+
+    def joining(self) -> Stage:
+        """The first JoinGroup is out."""
+        self.subscribe()
+        self.poll()
+        self.found()
+        return self
+
+    def stable(self, *assigned: int) -> Stage:
+        """A member with these partitions; forget how it came to that."""
+        self.joining()
+        self.joined()
+        self.synced(*(assigned or (0, 1)))
+        self.poll()
+        assert self.state == "STABLE"
+        self.listener.calls.clear()
+        self.driver.outputs.clear()
+        return self
+
+    # What is seen ------------------------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> str:
+        """Of the rebalance."""
+        return self.describe().rebalance
+
+    def waiting(self, api: str) -> SendRequest:
+        """The oldest unanswered request of this API."""
+        unanswered = self.transport.unanswered()
+        for sent in unanswered:
+            if name(sent.request) == api:
+                return sent
+        raise AssertionError(f"no {api} waits for an answer, only {[name(sent.request) for sent in unanswered]}")
+
+    def is_waiting(self, api: str) -> bool:
+        """Whether a request of this API is unanswered."""
+        return any(name(sent.request) == api for sent in self.transport.unanswered())
+
+    def sent(self) -> list[str]:
+        """The group's requests since the stage was set."""
+        apis = [name(output.request) for output in self.driver.outputs if isinstance(output, SendRequest)]
+        return [api for api in apis if api not in QUIET]
+
+    def callbacks(self) -> list[tuple[str, tuple[TopicPartition, ...]]]:
+        """What the listener was told since the stage was set."""
+        return [(call.kind, call.partitions) for call in self.listener.calls]
+
+    def fetched(self, *offsets: int, partition: int | None = None) -> None:
+        """The oldest fetch brings records with these offsets, for one of its partitions."""
+        request = self.waiting("Fetch").request
+        assert isinstance(request, FetchRequest)
+        wanted = TopicPartition(TOPIC, partition) if partition is not None else min(request.offsets)
+        data = b"".join(b"%d:value\n" % offset for offset in offsets)
+        answers = {tp: FetchedPartition(data if tp == wanted else b"", 100) for tp in request.offsets}
+        self.respond("Fetch", FetchResponse(answers))
+
+
+def _metadata(request: Request) -> MetadataResponse:
+    known = tuple(PartitionMetadata(number, leader=1) for number in range(PARTITIONS))
+    return MetadataResponse((Broker(1, "localhost", 1), Broker(2, "localhost", 2)), (TopicMetadata(TOPIC, known),))
+
+
+def _committed(request: Request) -> OffsetFetchResponse:
+    assert isinstance(request, OffsetFetchRequest)
+    return OffsetFetchResponse(dict.fromkeys(request.partitions, FetchedOffset(COMMITTED)))

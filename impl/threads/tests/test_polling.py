@@ -1,0 +1,365 @@
+"""poll(), wakeup() and the calls around them: order, bounds, and who may call what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from groupspec.impl.consumer import ConcurrentUseError, Consumer, WakeupError
+from groupspec.impl.core.errors import (
+    CommitFailedError,
+    ConfigError,
+    IllegalStateError,
+    KafkaTimeoutError,
+    RetriableCommitFailedError,
+)
+from groupspec.impl.core.events import Fetch, Poll
+from groupspec.impl.core.messages import OffsetAndMetadata, OffsetCommitRequest, OffsetFetchRequest, TopicPartition
+from groupspec.impl.run_to_idle import RunToIdleRuntime
+from groupspec.impl.threads.memory_transport import MemoryTransport
+from groupspec.impl.threads.testing import PLAIN_DECODER, CallThread
+from groupspec.impl.threads.tests.stage import TOPIC, Stage, partitions
+
+FIRST = TopicPartition(TOPIC, 0)
+
+
+# Bounds and order ------------------------------------------------------------------------------------------------------
+
+
+def test_P4_poll_returns_when_its_time_is_over_whatever_is_pending() -> None:
+    with Stage() as stage:
+        stage.subscribe()
+        poll = stage.begin_poll(500)
+        stage.advance(499)
+        assert not poll.done
+        stage.advance(1)
+        assert poll.outcome() == []
+
+
+def test_P2_every_poll_reaches_the_core_even_one_that_raises() -> None:
+    with Stage() as stage:
+        stage.stable(0)
+        stage.consumer.wakeup()
+        before = stage.driver.submitted.count(Poll())
+        with pytest.raises(WakeupError):
+            stage.poll()
+        assert stage.driver.submitted.count(Poll()) == before + 1
+
+
+def test_Q6_callbacks_then_the_fetch_then_records() -> None:
+    with Stage() as stage:
+        stage.stable(0)
+        stage.fetched(10)
+        stage.heartbeat("REBALANCE_IN_PROGRESS")
+        assert stage.poll() == []  # O3: the callback came first, and took the partition with its records away
+        assert stage.callbacks() == [("revoked", partitions(0))]
+        kinds = [type(event).__name__ for event in stage.driver.submitted]
+        assert kinds[-4:] == ["Poll", "CallbackStarted", "PartitionsRevoked", "Fetch"]
+
+
+def test_poll_needs_something_to_poll_for() -> None:
+    with Stage() as stage, pytest.raises(IllegalStateError, match=r"subscribe\(\) or assign\(\) first"):
+        stage.poll()
+
+
+def test_poll_takes_no_negative_time() -> None:
+    with Stage() as stage, pytest.raises(ValueError, match="0 or more milliseconds"):
+        stage.poll(-1)
+
+
+# Records ---------------------------------------------------------------------------------------------------------------
+
+
+def test_O5_positions_move_when_records_are_returned_not_when_they_arrive() -> None:
+    with Stage(max_poll_records=2) as stage:
+        stage.stable(0)
+        stage.fetched(10, 11, 12, 20)
+        assert stage.describe().partitions[FIRST].position == 10
+        assert [record.offset for record in stage.poll()] == [10, 11]
+        assert stage.describe().partitions[FIRST].position == 12
+        assert [record.offset for record in stage.poll()] == [12, 20]
+        assert stage.describe().partitions[FIRST].position == 21
+
+
+def test_records_of_several_partitions_come_in_one_poll() -> None:
+    with Stage() as stage:
+        stage.stable(0, 1)
+        stage.fetched(10, partition=0)
+        stage.submit(Fetch())
+        stage.fetched(10, 11, partition=1)
+        assert [(record.partition, record.offset) for record in stage.poll()] == [(0, 10), (1, 10), (1, 11)]
+
+
+def test_O3_records_fetched_before_a_seek_are_not_returned() -> None:
+    with Stage(max_poll_records=1) as stage:
+        stage.stable(0)
+        stage.fetched(10, 11)
+        assert [record.offset for record in stage.poll()] == [10]
+        stage.call(lambda consumer: consumer.seek(FIRST, 50))
+        assert stage.poll() == []
+        stage.fetched(50)
+        assert [record.offset for record in stage.poll()] == [50]
+
+
+def test_O2_paused_partitions_keep_their_records_for_later() -> None:
+    with Stage() as stage:
+        stage.stable(0)
+        stage.fetched(10)
+        stage.call(lambda consumer: consumer.pause([FIRST]))
+        assert stage.poll() == []
+        stage.call(lambda consumer: consumer.resume([FIRST]))
+        assert [record.offset for record in stage.poll()] == [10]
+
+
+def test_a_broker_that_sends_no_whole_batch_is_reported_and_not_asked_for_ever() -> None:
+    with Stage() as stage:
+        stage.stable(0)
+        stage.fetched(9)  # only what comes before the position
+        with pytest.raises(Exception, match="no complete batch of records"):
+            stage.poll()
+
+
+# Wakeup ----------------------------------------------------------------------------------------------------------------
+
+
+def test_T4_wakeup_interrupts_the_poll_that_waits_once() -> None:
+    with Stage() as stage:
+        stage.stable(0)
+        poll = stage.begin_poll(60_000)
+        stage.consumer.wakeup()
+        stage.settle()
+        with pytest.raises(WakeupError):
+            poll.outcome()
+        assert stage.poll() == []
+
+
+def test_T4_wakeup_interrupts_the_next_poll_even_if_records_are_there_and_loses_none() -> None:
+    with Stage() as stage:
+        stage.stable(0)
+        stage.fetched(10)
+        stage.consumer.wakeup()
+        stage.consumer.wakeup()
+        with pytest.raises(WakeupError):
+            stage.poll()
+        assert [record.offset for record in stage.poll()] == [10]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda consumer: consumer.commit({FIRST: 5}),
+        lambda consumer: consumer.committed([FIRST]),
+        lambda consumer: consumer.position(TopicPartition(TOPIC, 3)),
+    ],
+)
+def test_T4_wakeup_interrupts_other_calls_that_wait(call: Callable[[Consumer], object]) -> None:
+    with Stage() as stage:
+        stage.transport.answer_always(OffsetFetchRequest, lambda _: None)
+        stage.stable(0, 3)
+        under_way = stage.begin(call)
+        assert not under_way.done
+        stage.consumer.wakeup()
+        stage.settle()
+        with pytest.raises(WakeupError):
+            under_way.outcome()
+
+
+def test_T4_no_wakeup_in_a_commit_made_by_a_callback_but_in_the_poll_around_it() -> None:
+    with Stage() as stage:
+        stage.stable(0)
+        stage.heartbeat("REBALANCE_IN_PROGRESS")
+        committed: list[str] = []
+
+        def commit(_: object) -> None:
+            stage.consumer.wakeup()
+            stage.consumer.commit({FIRST: 11})
+            committed.append("done")
+
+        stage.listener.during = commit
+        poll = stage.begin_poll(60_000)
+        stage.error("OffsetCommit", "NONE")
+        assert committed == ["done"]
+        with pytest.raises(WakeupError):
+            poll.outcome()
+
+
+def test_T4_asynchronous_commits_are_not_woken_up() -> None:
+    with Stage() as stage:
+        stage.stable(0)
+        stage.consumer.wakeup()
+        stage.call(lambda consumer: consumer.commit_async({FIRST: 5}))
+        assert stage.is_waiting("OffsetCommit")
+
+
+# One thread at a time ----------------------------------------------------------------------------------------------------
+
+
+def test_a_second_thread_is_refused() -> None:
+    with Stage() as stage:
+        stage.stable(0)
+        poll = stage.begin_poll(60_000)
+        second = CallThread(stage.runtime, "second")
+        call = second.begin(lambda: stage.consumer.poll(0))
+        stage.settle()
+        with pytest.raises(ConcurrentUseError, match="another thread is using this consumer"):
+            call.outcome()
+        assert not poll.done
+
+
+# Commits ---------------------------------------------------------------------------------------------------------------
+
+
+def test_commit_without_offsets_means_what_was_returned() -> None:
+    with Stage() as stage:
+        stage.stable(0)
+        stage.fetched(10, 11)
+        stage.poll()
+        commit = stage.begin(lambda consumer: consumer.commit())
+        request = stage.waiting("OffsetCommit").request
+        assert isinstance(request, OffsetCommitRequest)
+        assert request.offsets == {FIRST: OffsetAndMetadata(12)}
+        stage.error("OffsetCommit", "NONE")
+        assert commit.done
+        commit.outcome()
+
+
+def test_commit_ends_with_its_deadline() -> None:
+    with Stage() as stage:
+        stage.stable(0)
+        commit = stage.begin(lambda consumer: consumer.commit({FIRST: 5}, timeout_ms=2_000))
+        stage.advance(2_000)
+        with pytest.raises(KafkaTimeoutError):
+            commit.outcome()
+
+
+def test_M6_callbacks_of_earlier_commits_run_before_a_later_commit_returns_and_in_order() -> None:
+    told: list[tuple[int, str]] = []
+    with Stage() as stage:
+        stage.stable(0)
+
+        def tell(number: int) -> Callable[[object, Exception | None], None]:
+            return lambda _, error: told.append((number, type(error).__name__))
+
+        stage.call(lambda consumer: consumer.commit_async({FIRST: 1}, tell(1)))
+        stage.call(lambda consumer: consumer.commit_async({FIRST: 2}, tell(2)))
+        commit = stage.begin(lambda consumer: consumer.commit({FIRST: 3}))
+        stage.error("OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS")
+        assert told == []  # callbacks run on the application's thread, which waits
+        stage.advance(100)
+        stage.error("OffsetCommit", "NONE")
+        stage.error("OffsetCommit", "NONE")
+        commit.outcome()
+        assert told == [(1, RetriableCommitFailedError.__name__), (2, "NoneType")]
+
+
+def test_what_a_commit_callback_raises_comes_out_of_the_poll() -> None:
+    with Stage() as stage:
+        stage.stable(0)
+
+        def fail(_: object, __: Exception | None) -> None:
+            raise ZeroDivisionError("in the commit callback")
+
+        stage.call(lambda consumer: consumer.commit_async({FIRST: 1}, fail))
+        stage.error("OffsetCommit", "NONE")
+        with pytest.raises(ZeroDivisionError) as caught:
+            stage.poll()
+        assert caught.value.__notes__ == ["raised by the callback of commit_async()"]
+
+
+def test_M4_a_commit_during_the_commit_before_a_rebalance_does_not_wait_for_a_poll_that_cannot_come() -> None:
+    with Stage(enable_auto_commit=True) as stage:
+        stage.stable(0)
+        stage.fetched(10, 11)
+        stage.poll()  # two records are with the application
+        stage.heartbeat("REBALANCE_IN_PROGRESS")
+        commit = stage.begin(lambda consumer: consumer.commit())
+        stage.error("OffsetCommit", "NONE")
+        commit.outcome()
+
+
+def test_committed_says_what_the_group_has() -> None:
+    with Stage() as stage:
+        stage.stable(0)
+        assert stage.ask(lambda consumer: consumer.committed(partitions(0, 3))) == {
+            FIRST: OffsetAndMetadata(10),
+            partitions(3)[0]: OffsetAndMetadata(10),
+        }
+
+
+def test_a_commit_for_what_is_not_owned_is_refused() -> None:
+    with Stage() as stage:
+        stage.stable(0)
+        with pytest.raises(CommitFailedError, match="orders-3: not assigned"):
+            stage.call(lambda consumer: consumer.commit({partitions(3)[0]: 5}))
+
+
+# Choosing what to read ---------------------------------------------------------------------------------------------------
+
+
+def test_D8_assigned_by_hand_there_is_no_group() -> None:
+    with Stage() as stage:
+        stage.call(lambda consumer: consumer.assign(partitions(0, 1)))
+        assert stage.ask(lambda consumer: consumer.assignment()) == set(partitions(0, 1))
+        stage.call(lambda consumer: consumer.seek(FIRST, 3))
+        stage.poll()
+        stage.found()
+        stage.fetched(3, partition=0)
+        assert [record.offset for record in stage.poll()] == [3]
+        stage.advance(10_000)
+        assert stage.sent() == ["FindCoordinator"]
+        with pytest.raises(IllegalStateError, match=r"unsubscribe\(\) before choosing topics"):
+            stage.subscribe()
+        stage.call(lambda consumer: consumer.unsubscribe())
+        stage.subscribe()
+
+
+def test_without_a_group_nothing_can_be_subscribed() -> None:
+    with Stage(group_id=None) as stage, pytest.raises(ConfigError, match="needs a group_id"):
+        stage.subscribe()
+
+
+def test_one_topic_is_a_list_too() -> None:
+    with Stage() as stage, pytest.raises(TypeError, match=r"\['orders'\]"):
+        stage.call(lambda consumer: consumer.subscribe("orders"))
+
+
+def test_unsubscribe_tells_the_listener_leaves_and_forgets() -> None:
+    with Stage() as stage:
+        stage.stable(0)
+        stage.call(lambda consumer: consumer.unsubscribe())
+        assert stage.callbacks() == [("revoked", partitions(0))]
+        assert stage.sent() == ["LeaveGroup"]
+        assert stage.ask(lambda consumer: consumer.assignment()) == set()
+        assert stage.ask(lambda consumer: consumer.subscription()) == set()
+
+
+def test_position_of_a_partition_that_is_not_assigned() -> None:
+    with Stage() as stage, pytest.raises(IllegalStateError, match="not assigned"):
+        stage.call(lambda consumer: consumer.position(FIRST))
+
+
+def test_position_ends_with_its_time() -> None:
+    with Stage() as stage:
+        stage.transport.answer_always(OffsetFetchRequest, lambda _: None)
+        stage.stable(0)
+        position = stage.begin(lambda consumer: consumer.position(FIRST, timeout_ms=700))
+        stage.advance(700)
+        with pytest.raises(KafkaTimeoutError, match="not known after 700 ms"):
+            position.outcome()
+
+
+def test_settings_that_do_not_exist_are_named() -> None:
+    with RunToIdleRuntime() as runtime, pytest.raises(ConfigError, match="No such setting: sesion_timeout_ms"):
+        Consumer(
+            runtime=runtime,
+            transport=MemoryTransport(runtime),
+            decoder=PLAIN_DECODER,
+            sesion_timeout_ms=1,  # type: ignore[call-arg]
+        )
+
+
+@pytest.mark.parametrize("servers", ["", "nowhere", ["localhost:port"]])
+def test_bootstrap_servers_that_are_none(servers: str) -> None:
+    with pytest.raises(ConfigError, match="bootstrap_servers"):
+        Consumer(bootstrap_servers=servers, group_id="billing")
