@@ -57,6 +57,10 @@ class Condition(Protocol):
         """Wake who waits."""
 
 
+class BrokerFailure(Exception):
+    """The broker itself broke, or outlived its time. Its cause is attached."""
+
+
 class NotHappened(AssertionError):
     """What was waited for did not happen. The message has the end of the log."""
 
@@ -131,19 +135,23 @@ class WireLog:
             self._failure = self._failure or failure
             self._condition.notify_all()
 
+    def raise_failure(self) -> None:
+        """Raises BrokerFailure if the broker broke."""
+        if self._failure is not None:
+            raise BrokerFailure(f"the scripted broker broke: {self._failure}") from self._failure
+
     def wait_for(
         self, predicate: Callable[[WireEvent], bool], timeout_s: float, what: str, since: WireEvent | None = None
     ) -> WireEvent:
         """The first event after `since` (or at all) that the predicate accepts, past or to come.
 
-        Raises NotHappened after `timeout_s`, and the broker's own failure as soon as there is one.
+        Raises NotHappened after `timeout_s`, and BrokerFailure as soon as there is one.
         """
         deadline_us = self._now_us() + int(timeout_s * 1_000_000)
         looked_at = 0 if since is None else since.number + 1
         with self._condition:
             while True:
-                if self._failure is not None:
-                    raise self._failure
+                self.raise_failure()
                 for event in self._events[looked_at:]:
                     if predicate(event):
                         return event

@@ -34,7 +34,7 @@ from groupspec.impl.broker.actions import (
 )
 from groupspec.impl.broker.cluster import Caller, Cluster, MemberRequest
 from groupspec.impl.broker.group import Group
-from groupspec.impl.broker.log import WireEvent, WireLog
+from groupspec.impl.broker.log import BrokerFailure, WireEvent, WireLog
 from groupspec.impl.broker.phantom import Phantom
 from groupspec.impl.broker.topics import is_worth_answering
 from groupspec.impl.core.messages import Broker, ErrorCode, FetchRequest, FetchResponse, Request, TopicPartition
@@ -51,10 +51,6 @@ FRAME_LIMIT: Final = 16 * 1024 * 1024
 _STARTUP_S: Final = 10.0
 _READ_SIZE: Final = 64 * 1024
 _RAW_KEPT: Final = 1024
-
-
-class BrokerFailure(Exception):
-    """The broker itself broke, or outlived its time. Its cause is attached."""
 
 
 @dataclass
@@ -120,7 +116,7 @@ class ScriptedBroker:
         self._thread.start()
         if not self._started.wait(_STARTUP_S):
             raise BrokerFailure(f"the broker did not start within {_STARTUP_S} s")
-        self._raise_failure()
+        self.log.raise_failure()
 
     def close(self) -> None:
         """Close all connections and ports, and wait for the thread. Raises BrokerFailure if anything broke inside."""
@@ -130,12 +126,7 @@ class ScriptedBroker:
                 loop.call_soon_threadsafe(stop.set)
         if self._thread.ident is not None:
             self._thread.join(_STARTUP_S)
-        self._raise_failure()
-
-    def _raise_failure(self) -> None:
-        failure = self.log.failure
-        if failure is not None:
-            raise BrokerFailure(f"the scripted broker broke: {failure!r}") from failure
+        self.log.raise_failure()
 
     # What a scenario sees --------------------------------------------------------------------------------------------
 
@@ -157,7 +148,7 @@ class ScriptedBroker:
     def wait_for(
         self, predicate: Callable[[WireEvent], bool], timeout_s: float, what: str, since: WireEvent | None = None
     ) -> WireEvent:
-        """The first event in the log, after `since`, that the predicate accepts. Raises NotHappened."""
+        """The first event in the log, after `since`, that the predicate accepts. Raises NotHappened, BrokerFailure."""
         return self.log.wait_for(predicate, timeout_s, what, since)
 
     def note(self, text: str) -> WireEvent:
@@ -283,7 +274,7 @@ class ScriptedBroker:
             try:
                 await asyncio.wait_for(self._stop.wait(), self._lifetime_s)
             except TimeoutError:
-                self.log.fail(BrokerFailure(f"the broker's lifetime of {self._lifetime_s} s is over"))
+                self.log.fail(TimeoutError(f"the broker's lifetime of {self._lifetime_s} s is over"))
         finally:
             for server in servers:
                 server.close()

@@ -2,7 +2,7 @@
 
 All calls come from one thread, the one that drives the core; only `wake` may come from any. Brokers are found by asking
 any of the bootstrap servers: every Metadata answer that passes through tells where the nodes are. The coordinator has a
-connection of its own, so that no heartbeat ever waits behind a long Fetch (rule D4).
+connection of its own, so that no heartbeat ever waits behind a long Fetch.
 
 A request ends with its answer, or with `NoAnswer`: TIMED_OUT if its own time is up, which also closes its connection;
 DISCONNECTED for everything else that a closed connection takes with it. After a failure, a broker is left alone for a

@@ -110,7 +110,7 @@ def test_a_request_goes_to_a_node_that_metadata_named(broker: ScriptedBroker, co
     assert fetched.partitions[TopicPartition("orders", 1)].high_watermark == 2
 
 
-def test_D4_the_coordinator_has_a_connection_of_its_own(broker: ScriptedBroker, connect: Connect) -> None:
+def test_the_coordinator_has_a_connection_of_its_own(broker: ScriptedBroker, connect: Connect) -> None:
     driver = connect(broker.bootstrap.split(",")[0])
     driver.to_coordinator()
     held = Hold()
