@@ -6,7 +6,7 @@ There is no switch in the implementation. A seam that has been renamed is an err
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 from groupspec.impl.core import dispatch
 from groupspec.impl.core.core import Core
@@ -19,6 +19,7 @@ class Original(Protocol):
 
 
 Replacement = Callable[..., object]
+_UNDO: Final[list[Callable[[], None]]] = []
 
 
 def replace(owner: type, name: str, make: Callable[[Original], Replacement]) -> None:
@@ -27,7 +28,11 @@ def replace(owner: type, name: str, make: Callable[[Original], Replacement]) -> 
     Raises:
         AttributeError: the class has no such method (any more).
     """
-    setattr(owner, name, make(owner.__dict__[name] if name in owner.__dict__ else getattr(owner, name)))
+    original = owner.__dict__.get(name)
+    if original is None:
+        raise AttributeError(f"{owner.__name__} has no method {name!r} any more: the mutant needs another seam")
+    setattr(owner, name, make(original))
+    _UNDO.append(lambda: setattr(owner, name, original))
 
 
 def after_answer(api: str, error: str, act: Callable[[Core], None]) -> None:
@@ -42,7 +47,7 @@ def after_answer(api: str, error: str, act: Callable[[Core], None]) -> None:
         original(core, happening)
         act(core)
 
-    dispatch.HANDLERS[api, error] = handler
+    _handle_with(api, error, handler)
 
 
 def instead_of_answer(api: str, error: str, act: Callable[[Core], None]) -> None:
@@ -51,5 +56,16 @@ def instead_of_answer(api: str, error: str, act: Callable[[Core], None]) -> None
     Raises:
         KeyError: the core has no row of its own for this answer (any more).
     """
-    assert (api, error) in dispatch.HANDLERS, (api, error)
-    dispatch.HANDLERS[api, error] = lambda core, _: act(core)
+    _handle_with(api, error, lambda core, _: act(core))
+
+
+def _handle_with(api: str, error: str, handler: dispatch.Handler) -> None:
+    original = dispatch.HANDLERS[api, error]
+    dispatch.HANDLERS[api, error] = handler
+    _UNDO.append(lambda: dispatch.HANDLERS.__setitem__((api, error), original))
+
+
+def undo() -> None:
+    """Takes every replacement back, the latest first."""
+    while _UNDO:
+        _UNDO.pop()()

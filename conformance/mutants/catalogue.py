@@ -6,7 +6,8 @@ those that must go red: what else goes red is the matrix's affair (`groupspec.co
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,6 +18,7 @@ from groupspec.conformance.mutants._seams import (
     after_answer,
     instead_of_answer,
     replace,
+    undo,
 )
 from groupspec.impl.core.commits import Commits
 from groupspec.impl.core.connection import Connection, ConnectionState
@@ -24,6 +26,7 @@ from groupspec.impl.core.core import Core
 from groupspec.impl.core.events import CallbackKind
 from groupspec.impl.core.heartbeats import Heartbeats, HeartbeatState
 from groupspec.impl.core.joining import Joining
+from groupspec.impl.core.leading import Leading
 from groupspec.impl.core.leaving import Leaving
 from groupspec.impl.core.membership import Membership
 
@@ -64,6 +67,20 @@ def apply(identifier: str) -> None:
     MUTANTS[identifier].put_in()
 
 
+@contextmanager
+def applied(identifier: str) -> Iterator[Mutant]:
+    """A mutant for the length of a block: for tests in this process.
+
+    Raises:
+        UsageProblem: there is no such mutant.
+    """
+    try:
+        apply(identifier)
+        yield MUTANTS[identifier]
+    finally:
+        undo()
+
+
 # Coordinator discovery ------------------------------------------------------------------------------------------------
 
 
@@ -95,7 +112,7 @@ def the_leader_names_only_who_gets_something() -> None:
     """The leader's SyncGroup lacks the members without partitions."""
 
     def make(original: Original) -> Replacement:
-        def divide(self: Joining, counts: object) -> object:
+        def divide(self: Leading, counts: object) -> object:
             shares = original(self, counts)
             assert isinstance(shares, tuple)
             fullest = max(len(share) for _, share in shares)
@@ -103,7 +120,7 @@ def the_leader_names_only_who_gets_something() -> None:
 
         return divide
 
-    replace(Joining, "_divide", make)
+    replace(Leading, "_divide", make)
 
 
 @mutant("P20", breaks="J7", scenarios="first-join")
@@ -211,21 +228,15 @@ def a_failed_heartbeat_stays_in_flight() -> None:
 def heartbeats_go_on_without_identity() -> None:
     """UNKNOWN_MEMBER_ID does not stop heartbeats."""
 
-    def beat_on(core: Core) -> None:
-        core.heartbeats.state = HeartbeatState.IDLE
-        core.heartbeats._due = True
-
-    after_answer("Heartbeat", "UNKNOWN_MEMBER_ID", beat_on)
-
     def make(original: Original) -> Replacement:
-        def ended(self: Heartbeats) -> None:
-            original(self)
-            if not self._context.identity.is_member:
-                self._context.arm("heartbeat", self._context.config.heartbeat_interval_ms)
+        def reset_identity(self: Membership, keep_member_id: object) -> None:
+            original(self, keep_member_id)
+            self._core.heartbeats.state = HeartbeatState.IDLE
+            self._context.arm("heartbeat", self._context.config.heartbeat_interval_ms)
 
-        return ended
+        return reset_identity
 
-    replace(Heartbeats, "_ended", make)
+    replace(Membership, "reset_identity", make)
 
 
 @mutant("H7-two-in-flight", breaks="H7", scenarios="close-while-stable")

@@ -9,7 +9,8 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.harness_process import HarnessProcess
@@ -23,6 +24,11 @@ from groupspec.conformance.wire.stage import Stage
 from groupspec.conformance.wire.stalls import StallClock
 from groupspec.conformance.wire.verdicts import Judgement, Verdict
 from groupspec.spec.rules import RULES
+
+TRIES: Final = 3
+DISTURBED_MS: Final = 200
+"""A stall of this length may have changed what happened: late answers were later, sessions ran out."""
+BROKEN: Final = (Verdict.FAIL, Verdict.DEVIATION)
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,33 @@ class _Outcome:
 
 
 def run_case(client: Client, case: Case, clock: StallClock) -> CaseResult:
-    """Runs it. Never raises for anything that the client or its harness does."""
+    """Runs it; again if it went wrong on a machine that stood still meanwhile, since that proves nothing about the client.
+
+    Never raises for anything that the client or its harness does.
+    """
+    for _ in range(TRIES):
+        result = _run_once(client, case, clock)
+        stall_ms = clock.longest_ms(result.started_us)
+        if stall_ms < DISTURBED_MS or not _is_broken(result):
+            return result
+    judgements = {
+        rule: Judgement(
+            Verdict.INCONCLUSIVE,
+            f"the machine stood still for {stall_ms:.0f} ms during the run: {judgement.reason}",
+            judgement.at_us,
+        )
+        if judgement.verdict in BROKEN
+        else judgement
+        for rule, judgement in result.judgements.items()
+    }
+    return replace(result, judgements=judgements)
+
+
+def _is_broken(result: CaseResult) -> bool:
+    return any(judgement.verdict in BROKEN for judgement in result.judgements.values())
+
+
+def _run_once(client: Client, case: Case, clock: StallClock) -> CaseResult:
     begun = time.monotonic()
     log = Log()
     started_us = log.note("note", f"{case.id} against {client.name}").at_us

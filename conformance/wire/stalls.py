@@ -37,6 +37,10 @@ class StallClock:
         """Start and end of each stall so far."""
         return tuple(self._stalls)
 
+    def longest_ms(self, since_us: int) -> float:
+        """The longest stall since then."""
+        return max((end - start for start, end in self._stalls if end >= since_us), default=0) / 1000
+
     def _tick(self) -> None:
         due = now_us() + TICK_US
         while not self._stop.wait(max(0, due - now_us()) / 1e6):

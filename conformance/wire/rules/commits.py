@@ -8,6 +8,7 @@ from typing import Final
 
 from groupspec.conformance.wire.history import Exchange, History, assigned_by, identities, names
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held
+from groupspec.conformance.wire.rules.joining import joined_meanwhile
 from groupspec.impl.core.messages import OffsetCommitRequest, TopicPartition
 
 MOST_TRIES: Final = 3
@@ -69,6 +70,8 @@ def commits_carry_the_identity(history: History) -> Iterator[Finding]:
 def the_commit_does_not_hold_the_rebalance(history: History) -> Iterator[Finding]:
     """Before giving up partitions: one commit, not one a poll, and then the JoinGroup."""
     for beat in history.answers("Heartbeat", "REBALANCE_IN_PROGRESS"):
+        if joined_meanwhile(history, beat):
+            continue
         answered = beat.answered_us or 0
         join = history.first("JoinGroup", answered)
         before = [

@@ -46,7 +46,7 @@ def coordinator_is_kept(history: History) -> Iterator[Finding]:
         if join is None:
             continue
         lookup = history.first("FindCoordinator", answered)
-        if lookup is None or lookup.sent_us > join.sent_us or history.connections_closed(answered, lookup.sent_us):
+        if lookup is None or lookup.sent_us > join.sent_us:
             yield held(f"the coordinator was kept after {exchange.error}", join.sent_us)
         else:
             yield broken(f"FindCoordinator after {exchange.error}, which says nothing about the coordinator", answered)

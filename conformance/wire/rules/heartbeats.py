@@ -9,7 +9,7 @@ from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.history import Exchange, History
 from groupspec.conformance.wire.rules._checker import IN_FLIGHT_US, Finding, broken, checks, held
 from groupspec.conformance.wire.rules.discovery import COORDINATOR_GONE
-from groupspec.conformance.wire.rules.joining import REBALANCE
+from groupspec.conformance.wire.rules.joining import REBALANCE, joined_meanwhile
 
 Stretch = tuple[int, int]
 HELD_BACK_MS = 50  # an answer that took longer was held back by the scenario
@@ -91,10 +91,9 @@ def judge_silence(history: History, stretch: Stretch, when: str) -> Iterator[Fin
 
 
 def stable_stretches(history: History) -> Iterator[Stretch]:
-    """From SyncGroup's success, or from a coordinator that was found again, until something changes, without the callbacks: the member has nothing to do but live."""
-    found = [
-        e for e in history.answers("FindCoordinator", "NONE") if history.syncs and e.sent_us > history.syncs[0].sent_us
-    ]
+    """From SyncGroup's success, or from a coordinator found again, until something changes; without the callbacks."""
+    joined_us = history.syncs[0].sent_us if history.syncs else history.ends_us
+    found = [lookup for lookup in history.answers("FindCoordinator", "NONE") if lookup.sent_us > joined_us]
     for began in (*history.syncs, *found):
         start = began.answered_us or 0
         end = min((at_us for at_us in disturbances(history) if at_us > start), default=history.ends_us)
@@ -202,7 +201,7 @@ def every_error_has_an_effect(history: History) -> Iterator[Finding]:
     end = asked[0][0] if asked else history.ends_us
     beats: Sequence[Exchange] = history.of("Heartbeat")
     for beat in beats:
-        if beat.answered_us is None or beat.answered_us >= end:
+        if beat.answered_us is None or beat.answered_us >= end or joined_meanwhile(history, beat):
             continue
         effect = "JoinGroup" if beat.error in REBALANCE else "FindCoordinator" if beat.error in COORDINATOR_GONE else ""
         if not effect:

@@ -27,8 +27,14 @@ def rejoin_triggers(history: History) -> Iterator[Exchange]:
     asked = history.events(protocol.ShutdownRequested)
     end = asked[0][0] if asked else history.ends_us
     for exchange in history.of("Heartbeat", "SyncGroup", "OffsetCommit"):
-        if exchange.error in REBALANCE and exchange.answered_us is not None and exchange.answered_us < end:
+        in_time = exchange.answered_us is not None and exchange.answered_us < end
+        if exchange.error in REBALANCE and in_time and not joined_meanwhile(history, exchange):
             yield exchange
+
+
+def joined_meanwhile(history: History, exchange: Exchange) -> bool:
+    """Whether a JoinGroup was sent before the answer was written: then the answer is no news."""
+    return any(exchange.sent_us < join.sent_us <= (exchange.answered_us or 0) for join in history.of("JoinGroup"))
 
 
 @checks("J1")

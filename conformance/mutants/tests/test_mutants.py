@@ -1,0 +1,108 @@
+"""Every mutant is noticed by the scenarios that it is meant for, and by few others; the unmutated reference by none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from groupspec.conformance import mutants
+from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.mutants import MUTANTS
+from groupspec.conformance.wire import kit
+from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
+from groupspec.conformance.wire.campaign import ClientResult, run_campaign
+from groupspec.conformance.wire.case_run import run_case
+from groupspec.conformance.wire.clients import mutated
+from groupspec.conformance.wire.scenario import SCENARIOS, Case, all_cases
+from groupspec.conformance.wire.stalls import StallClock
+from groupspec.conformance.wire.verdicts import Verdict
+from groupspec.impl.core import dispatch
+from groupspec.spec.known_bugs import KNOWN_BUGS
+from groupspec.spec.rules import RULES
+
+JOBS = 6
+ONE_EACH = {
+    "P23": "first-join",
+    "P26": "rebalance-eager/slow-callback",
+    "K2-no-rejoin": "rebalance-cooperative/poll-5",
+    "C2-revoked-for-lost": "member-unknown",
+    "P03": "coordinator-moved",
+    "P1-expiry-ignored": "poll-interval-exceeded",
+    "P61": "close-while-stable/heartbeat-in-flight",
+}
+"""A mutant for each scenario, and the shortest run that notices it."""
+
+
+def red_rules(client: ClientResult) -> dict[str, set[str]]:
+    """Scenario -> the rules that were found broken in it."""
+    red: dict[str, set[str]] = {}
+    for row in client.rows:
+        if row.judgement.verdict in (Verdict.FAIL, Verdict.DEVIATION):
+            red.setdefault(row.case.scenario.id, set()).add(row.rule)
+    return red
+
+
+def judged(identifiers: Sequence[str], cases: Sequence[Case]) -> dict[str, dict[str, set[str]]]:
+    """Mutant -> scenario -> rules found broken."""
+    campaign = run_campaign([mutated(identifier) for identifier in identifiers], cases, jobs=JOBS)
+    assert Verdict.INCONCLUSIVE not in campaign.verdicts()
+    return {name: red_rules(client) for name, client in zip(identifiers, campaign.clients, strict=True)}
+
+
+@pytest.mark.parametrize("identifier", MUTANTS)
+def test_each_mutant_finds_its_seam_and_is_taken_back(identifier: str) -> None:
+    handlers = dict(dispatch.HANDLERS)
+    with mutants.applied(identifier) as mutant:
+        assert mutant.id == identifier
+        assert set(mutant.breaks) <= set(RULES)
+        assert set(mutant.scenarios) <= set(SCENARIOS)
+    assert handlers == dispatch.HANDLERS
+
+
+def test_a_mutant_of_a_known_bug_breaks_a_rule_of_that_bug() -> None:
+    named = {identifier: mutant for identifier, mutant in MUTANTS.items() if identifier in KNOWN_BUGS}
+    wrong = [name for name, mutant in named.items() if not set(mutant.breaks) & set(KNOWN_BUGS[name].rules)]
+    assert wrong == []
+    assert len(named) >= 12
+
+
+def test_an_unknown_mutant_is_refused_with_the_list() -> None:
+    with pytest.raises(UsageProblem, match="no mutant 'P99'"):
+        mutants.apply("P99")
+
+
+@pytest.mark.realtime
+def test_each_scenario_goes_red_for_a_mutant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The short form of the matrix: one mutant and one run for each scenario, side by side."""
+    monkeypatch.setattr(kit, "WITHIN_MS", 4_000)
+    chosen = {case.id: case for case in all_cases()}
+    assert {chosen[case].scenario.id for case in ONE_EACH.values()} == set(SCENARIOS)
+    with StallClock() as clock, ThreadPoolExecutor(JOBS) as pool:
+        runs = {name: pool.submit(run_case, mutated(name), chosen[case], clock) for name, case in ONE_EACH.items()}
+    for identifier, run in runs.items():
+        judgements = run.result().judgements
+        found = {rule for rule, each in judgements.items() if each.verdict in (Verdict.FAIL, Verdict.DEVIATION)}
+        assert found & set(MUTANTS[identifier].breaks), (
+            f"{identifier} was not noticed by {ONE_EACH[identifier]}: {judgements}"
+        )
+
+
+@pytest.mark.realtime
+@pytest.mark.exhaustive
+def test_the_whole_matrix() -> None:
+    """Each mutant is noticed where it must be; for each scenario one of them passes at least half of the others."""
+    red = judged(list(MUTANTS), all_cases())
+    unnoticed = [
+        (identifier, scenario)
+        for identifier, mutant in MUTANTS.items()
+        for scenario in mutant.scenarios
+        if not red[identifier].get(scenario, set()) & set(mutant.breaks)
+    ]
+    assert unnoticed == []
+    for scenario in SCENARIOS:
+        fewest = min(len(red[identifier]) for identifier, mutant in MUTANTS.items() if scenario in mutant.scenarios)
+        assert fewest - 1 <= (len(SCENARIOS) - 1) / 2, (
+            f"every mutant for {scenario} turns more than half of the others red"
+        )

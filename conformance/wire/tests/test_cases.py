@@ -1,0 +1,178 @@
+"""Whole runs: the reference keeps every rule, and what misbehaves gets a verdict, in time, with nothing left behind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from groupspec.conformance.traces.schema import json_schema
+from groupspec.conformance.wire import kit, scenarios
+from groupspec.conformance.wire.campaign import Campaign, run_campaign
+from groupspec.conformance.wire.case_run import CaseResult, run_case
+from groupspec.conformance.wire.clients import Client, find_client
+from groupspec.conformance.wire.scenario import SCENARIOS, Case, all_cases
+from groupspec.conformance.wire.stalls import StallClock
+from groupspec.conformance.wire.tests import fake_harnesses as fake
+from groupspec.conformance.wire.verdicts import Verdict
+from groupspec.spec.rules import RULES
+
+assert scenarios.__all__
+JOBS = 6
+GARBAGE = """
+import socket
+host, _, port = command["bootstrap"].split(",")[0].partition(":")
+peer = socket.create_connection((host, int(port)))
+peer.sendall({data})
+peer.settimeout(5)
+peer.recv(1)
+"""
+ON_CONFIGURE = """
+for line in sys.stdin:
+    command = json.loads(line)
+    if command["command"] == "configure":
+        {act}
+    say(name="command_done", command=command["command"])
+"""
+
+
+def case_of(identifier: str) -> Case:
+    return next(case for case in all_cases() if case.id == identifier)
+
+
+def run(command: Sequence[str], identifier: str = "member-unknown") -> CaseResult:
+    with StallClock() as clock:
+        return run_case(Client("fake", tuple(command)), case_of(identifier), clock)
+
+
+def verdicts(result: CaseResult) -> set[Verdict]:
+    return {judgement.verdict for judgement in result.judgements.values()}
+
+
+def judge_reference(cases: Sequence[Case], repeat: int = 1, report: Path | None = None) -> Campaign:
+    return run_campaign([find_client("reference")], cases, jobs=JOBS, repeat=repeat, report=report)
+
+
+def broken(campaign: Campaign) -> list[str]:
+    rows = [row for client in campaign.clients for row in client.rows]
+    return [f"{row.case.id} {row.rule}: {row.judgement}" for row in rows if row.judgement.verdict is not Verdict.PASS]
+
+
+# The scenarios --------------------------------------------------------------------------------------------------------
+
+
+def test_the_scenarios_judge_enough_rules_that_bind_any_client_or_java_style_ones() -> None:
+    judged = {rule for each in SCENARIOS.values() for rule in each.rules}
+    assert len(SCENARIOS) == 7
+    assert len([rule for rule in judged if RULES[rule].applies_to in ("any", "java_style")]) == len(judged) >= 20
+
+
+def test_joins_and_rebalances_run_with_short_and_long_polls_and_a_late_sync() -> None:
+    for identifier in ("first-join", "rebalance-eager", "rebalance-cooperative"):
+        variants = SCENARIOS[identifier].variants
+        assert {5, 50, 500} <= {variant.poll_ms for variant in variants}
+        assert any(variant.sync_late for variant in variants)
+
+
+@pytest.mark.realtime
+def test_the_reference_keeps_every_rule_in_every_scenario(tmp_path: Path) -> None:
+    cases = [Case(each, each.variants[0]) for each in SCENARIOS.values()]
+    campaign = judge_reference(cases, report=tmp_path)
+    assert broken(campaign) == []
+    schema = json_schema()
+    for case in cases:
+        folder = tmp_path / "reference" / case.id
+        trace = (folder / "trace.ndjson").read_text(encoding="utf-8").splitlines()
+        assert json.loads(trace[0])["event"] == "config"
+        for line in trace:
+            jsonschema.validate(json.loads(line), schema)
+        assert "JoinGroup" in (folder / "sequence.svg").read_text(encoding="utf-8")
+        assert "MEMBER_ID_REQUIRED" in (folder / "wire.txt").read_text(encoding="utf-8")
+        assert all(json.loads(line) for line in (folder / "log.ndjson").read_text(encoding="utf-8").splitlines())
+
+
+@pytest.mark.realtime
+@pytest.mark.exhaustive
+def test_the_reference_gets_the_same_verdicts_in_20_runs_of_20() -> None:
+    assert broken(judge_reference(all_cases(), repeat=20)) == []
+
+
+# Clients that misbehave -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.realtime
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        (fake.CRASHES_AT_ONCE, "exit code 3"),
+        (fake.BROKEN_JSON, "not an event"),
+        (fake.FLOODS_WITH_EVENTS, "flooded"),
+        (fake.ANOTHER_VERSION, "version 7"),
+    ],
+    ids=["crash", "broken-json", "flood", "another-version"],
+)
+def test_a_harness_that_breaks_the_protocol_is_inconclusive(command: Sequence[str], reason: str) -> None:
+    result = run(command)
+    assert verdicts(result) == {Verdict.INCONCLUSIVE}
+    assert reason in result.judgements["J2"].reason
+
+
+@pytest.mark.realtime
+def test_a_harness_that_never_speaks_is_inconclusive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kit, "STARTUP_WITHIN_MS", 300)
+    result = run(fake.NEVER_SPEAKS)
+    assert verdicts(result) == {Verdict.INCONCLUSIVE}
+    assert "startup_complete" in result.judgements["J2"].reason
+
+
+@pytest.mark.realtime
+def test_exit_code_127_is_unsupported_with_the_harness_s_reason() -> None:
+    result = run(fake.SAYS_IT_IS_UNSUPPORTED)
+    assert verdicts(result) == {Verdict.UNSUPPORTED}
+    assert "no groups" in result.judgements["J2"].reason
+
+
+@pytest.mark.realtime
+def test_a_scenario_that_needs_more_than_the_client_offers_is_unsupported() -> None:
+    assert verdicts(run(fake.DOES_NOTHING, "rebalance-cooperative")) == {Verdict.UNSUPPORTED}
+
+
+@pytest.mark.realtime
+def test_a_client_that_dies_fails_the_rule_that_waited_for_it() -> None:
+    result = run(fake.DIES_WHEN_POLLED)
+    assert result.judgements["J2"].verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE)
+    assert "exit code 9" in result.judgements["J2"].reason
+
+
+@pytest.mark.realtime
+def test_a_client_that_does_nothing_fails_the_rule_that_waited_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kit, "WITHIN_MS", 500)
+    result = run(fake.DOES_NOTHING)
+    assert result.judgements["J2"].verdict is Verdict.FAIL
+    assert result.judgements["J2"].reason == "SyncGroup answered NONE did not come within 500 ms"
+    assert result.judgements["H4"].verdict is Verdict.UNTESTABLE
+
+
+@pytest.mark.realtime
+@pytest.mark.parametrize(
+    "data",
+    [
+        "b'GET / HTTP/1.1\\r\\n\\r\\n'",
+        "(2**31 - 1).to_bytes(4, 'big') + b'x' * 100",
+        "(10).to_bytes(4, 'big') + (999).to_bytes(2, 'big') + bytes(8)",
+        "(100).to_bytes(4, 'big') + b'half'",
+        "(-1).to_bytes(4, 'big', signed=True)",
+    ],
+    ids=["not-kafka", "2-GB-prefix", "unknown-api", "half-a-frame", "negative-length"],
+)
+def test_garbage_on_the_wire_ends_in_a_verdict(data: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kit, "WITHIN_MS", 700)
+    attack = GARBAGE.format(data=data).strip().replace("\n", "; ")
+    half = "half" in data
+    act = attack.replace("peer.recv(1)", "peer.close()") if half else attack
+    result = run(fake.python(fake.GREETING + ON_CONFIGURE.format(act=act)))
+    assert result.judgements["J2"].verdict is Verdict.FAIL
+    assert [entry.kind for entry in result.entries if entry.kind == "garbage"] == ["garbage"]

@@ -1,0 +1,103 @@
+"""`groupspec conform`: what it refuses, what it lists, what it writes, and what it ends with."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from groupspec.conformance.cli import main
+from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USAGE
+from groupspec.conformance.wire import kit
+from groupspec.conformance.wire.stalls import StallClock
+from groupspec.conformance.wire.tests import fake_harnesses as fake
+from groupspec.conformance.wire.verdicts import Judgement, Verdict, combine, exit_code
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "no client to judge"),
+        (["sarama"], "no client 'sarama'"),
+        (["reference", "--scenario", "second-join"], "no scenario 'second-join'"),
+        (["reference", "--scenario", "first-join/poll-7"], "no scenario 'first-join/poll-7'"),
+        (["cmd:"], "needs a command line"),
+        (["cmd:/no/such/program --x"], "'/no/such/program' is not there"),
+        (["cmd:'unbalanced"], "cannot be read"),
+        (["reference", "--jobs", "0"], "--jobs"),
+        (["reference", "--repeat", "0"], "--repeat"),
+    ],
+)
+def test_what_cannot_be_carried_out_is_refused(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["conform", *arguments]) == EXIT_USAGE
+    assert message in capsys.readouterr().err
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_anything_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    assert main(["conform", "reference", "--report", str(tmp_path / "file" / "report")]) == EXIT_USAGE
+    assert "cannot write the output" in capsys.readouterr().err
+
+
+def test_the_list_names_scenarios_variants_and_clients(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "list.json"
+    assert main(["conform", "--list", "--json", str(file)]) == EXIT_OK
+    shown = capsys.readouterr().out
+    listed = json.loads(file.read_text(encoding="utf-8"))
+    assert len(listed["scenarios"]) == 7
+    assert listed["clients"] == ["reference", "kafka-python", "aiokafka", "confluent-kafka"]
+    assert all(name in shown for name in (*listed["clients"], "first-join", "cmd:"))
+
+
+@pytest.mark.realtime
+def test_a_failing_client_ends_with_1_and_everything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(kit, "WITHIN_MS", 400)
+    client = "cmd:" + shlex.join(fake.DOES_NOTHING)
+    arguments = ["conform", client, "--scenario", "member-unknown", "--repeat", "2", "--report", str(tmp_path / "out")]
+    assert main([*arguments, "--json", str(tmp_path / "result.json")]) == EXIT_CONFORMANCE_FAILURE
+    result = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
+    [judged] = result["clients"]
+    row = next(row for row in judged["results"] if row["rule"] == "J2" and row["variant"] == "")
+    assert row["verdict"] == "FAIL"
+    assert row["reason"].startswith("2 of 2 runs: SyncGroup answered NONE did not come")
+    assert "--scenario member-unknown" in row["replay"]
+    folder = tmp_path / "out" / row["folder"]
+    assert {"wire.txt", "log.ndjson", "sequence.svg", "trace.ndjson"} <= {file.name for file in folder.iterdir()}
+    suites = ElementTree.parse(tmp_path / "out" / "junit.xml").getroot()
+    assert suites[0].get("name") == "fake 1"
+    assert int(suites[0].get("failures", "0")) >= 1
+    shown = capsys.readouterr().out
+    assert "replay:" in shown
+    assert str(folder / "wire.txt") in shown
+
+
+@pytest.mark.realtime
+def test_a_broken_harness_ends_with_4() -> None:
+    client = "cmd:" + shlex.join(fake.BROKEN_JSON)
+    assert main(["conform", client, "--scenario", "member-unknown"]) == EXIT_INCONCLUSIVE
+
+
+def test_a_failure_weighs_more_than_an_inconclusive_run() -> None:
+    assert exit_code([Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL]) == EXIT_CONFORMANCE_FAILURE
+    assert exit_code([Verdict.PASS, Verdict.INCONCLUSIVE]) == EXIT_INCONCLUSIVE
+    assert exit_code([Verdict.PASS, Verdict.DEVIATION, Verdict.UNSUPPORTED, Verdict.UNTESTABLE]) == EXIT_OK
+
+
+def test_over_repeats_the_worst_verdict_says_how_many() -> None:
+    runs = [Judgement(Verdict.PASS, "fine"), Judgement(Verdict.FAIL, "late"), Judgement(Verdict.PASS, "fine")]
+    assert combine(runs) == Judgement(Verdict.FAIL, "1 of 3 runs: late")
+    assert combine(runs[:1]) == runs[0]
+
+
+def test_the_stall_clock_starts_with_none() -> None:
+    with StallClock() as clock:
+        assert clock.longest_ms(0) >= 0
