@@ -33,6 +33,7 @@ class Metadata:
         )  # topics of the last request: only others are asked for before the backoff is over
         self._leaders: dict[str, dict[int, int]] = {}  # of topics that exist: partition -> leading node
         self._missing: set[str] = set()  # topics that the cluster said it does not have
+        self._told: set[str] = set()  # topics of whose refusal the application was told since it last polled
         self._in_flight: Sent | None = None
         self._stale = False  # something is known to be wrong
         self._not_before_ms = 0
@@ -43,6 +44,7 @@ class Metadata:
 
     def polled(self) -> None:
         """The application polled: what matters now is what it subscribed to, what it has, and what its group has."""
+        self._told.clear()
         subscription = self._core.subscription
         self._wanted = {partition.topic for partition in subscription.assignment()}
         self.want(subscription.topics())
@@ -120,8 +122,11 @@ class Metadata:
         self._look_again()
 
     def topic_refused(self, topics: tuple[str, ...], code: ErrorCode) -> None:
-        """The application is told; it may be allowed later."""
-        self._context.report(error_for(code, f"Metadata of {', '.join(topics)} refused"))
+        """The application is told, once until it polls again; it may be allowed later."""
+        news = [topic for topic in topics if topic not in self._told]
+        if news:
+            self._told.update(news)
+            self._context.report(error_for(code, f"Metadata of {', '.join(news)} refused"))
         self.topic_not_ready(topics)
 
     def failed(self) -> None:

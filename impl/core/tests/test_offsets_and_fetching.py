@@ -468,6 +468,21 @@ def test_a_topic_with_an_error_is_asked_for_again(error: str, reported: int) -> 
     assert len(scene.sent(MetadataRequest)) == 2
 
 
+def test_Q1_a_refused_topic_is_told_of_once_until_the_application_polls_again() -> None:
+    scene = Scene()
+    scene.topics = {}
+    scene.start()
+    scene.poll()
+    refused = MetadataResponse((), (TopicMetadata("orders", (), ErrorCode.TOPIC_AUTHORIZATION_FAILED),))
+    for _ in range(3):
+        scene.respond("Metadata", refused)
+        scene.pass_ms(1_000)
+    assert scene.errors() == ["TopicAuthorizationError"]
+    scene.poll()
+    scene.respond("Metadata", refused)
+    assert scene.errors() == ["TopicAuthorizationError"] * 2
+
+
 def test_metadata_is_only_asked_for_what_matters() -> None:
     scene = Scene({"orders": 2, "bills": 2}).stable(0)
     scene.do(Unsubscribe(1))

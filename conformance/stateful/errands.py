@@ -1,0 +1,468 @@
+"""Errands, checked: what the specification's table of errands says must follow does follow, until all is well again.
+
+`spec/errands.py` says what must follow from each happening in its situation, in words of two closed lists. Here each of these
+words gets a meaning for a sans-IO core: `_SITUATIONS` brings a core there, `_CONSEQUENCES` watches what comes out of it. What
+to expect stands in the table alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Final
+
+from groupspec.conformance.stateful.answers import TOPIC
+from groupspec.conformance.stateful.stage import CALLBACK, COMMITTED, LISTED, NONE_COMMITTED, OWNED, Stage
+from groupspec.impl.core import events as impl
+from groupspec.impl.core.messages import ErrorCode, OffsetAndMetadata, OffsetCommitRequest
+from groupspec.spec.errands import COMMAND, ERRANDS, TIMER, Errand
+
+TIMERS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "offsets_backoff_elapsed": "offsets_backoff",
+        "fetch_backoff_elapsed": "fetch_backoff",
+        "metadata_due": "metadata",
+        "auto_commit_due": "auto_commit",
+        "close_deadline_expired": "close_deadline",
+    }
+)
+"""Events of the specification -> timers of the implementation."""
+
+COMMANDS: Final[Mapping[str, impl.ServerEvent]] = MappingProxyType(
+    {"ASSIGN": impl.Assign(OWNED), "METADATA_UPDATE": impl.MetadataUpdate((TOPIC,))}
+)
+"""Commands of the specification -> what the implementation is given."""
+
+CLOSE_MS = 10_000
+WHILE_MS = 2_500
+"""Long enough for anything that happens "in a while", too short for a heartbeat."""
+
+_BACKED_OFF = {"offsets_backoff_elapsed": "OffsetFetch", "fetch_backoff_elapsed": "Fetch"}
+
+
+def key_of(errand: Errand) -> tuple[str, str]:
+    """What the implementation calls the happening: (command, ""), ("TimerExpired", timer) or (API, error)."""
+    if errand.request == COMMAND:
+        return type(COMMANDS[errand.error]).__name__, ""
+    if errand.request == TIMER:
+        return "TimerExpired", TIMERS[errand.error]
+    return errand.request, errand.error
+
+
+def check(errand: Errand, cooperative: bool = False) -> None:
+    """Bring a core into the situation, let it happen, and see what follows.
+
+    Raises:
+        Divergence: something else follows than the specification says.
+    """
+    reset = ("earliest", "none") if errand.then == "position_reset" else ("earliest",)
+    for policy in reset:
+        stage = Stage(cooperative, errand.then == "commit_sent", policy)
+        stage.story.append(f"{errand.request} {errand.error}, {errand.when}: {errand.then} ({errand.rules})")
+        _SITUATIONS[errand.when](stage, errand)
+        _CONSEQUENCES[errand.then](stage, errand)
+
+
+def error_of(errand: Errand) -> ErrorCode:
+    """The error, or for "other" one that the table does not name for this request."""
+    if errand.error != "other":
+        return ErrorCode[errand.error]
+    named = {known.error for known in ERRANDS if known.request == errand.request}
+    return next(e for e in (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.INVALID_REQUEST) if e.name not in named)
+
+
+def _happens(stage: Stage, errand: Errand) -> None:
+    """What the errand is about; what was heard before is done with."""
+    stage.heard.clear()
+    if errand.request == COMMAND:
+        stage.give(COMMANDS[errand.error])
+    elif errand.request == TIMER:
+        stage.expire(TIMERS[errand.error])
+    else:
+        stage.answer(errand.request, error_of(errand))
+
+
+# Situations -----------------------------------------------------------------------------------------------------------
+
+
+def _position_sought(stage: Stage, errand: Errand) -> None:
+    stage.held = {errand.request}
+    if errand.request == "ListOffsets":
+        stage.committed = NONE_COMMITTED
+    stage.subscribe()
+    stage.pass_ms(1_000)
+
+
+def _member(stage: Stage, _: Errand) -> None:
+    stage.subscribe()
+    stage.require("positions", [COMMITTED] * 2, stage.positions())
+    for partition in OWNED:
+        stage.subscription.seek(partition, COMMITTED + 20)
+    stage.pass_ms(1_000)
+
+
+def _asked(stage: Stage, errand: Errand) -> None:
+    _member(stage, errand)
+    stage.held = {"OffsetFetch"}
+    stage.give(impl.FetchCommitted(OWNED, 1, stage.now_ms + 60_000))
+
+
+def _fetching(stage: Stage, errand: Errand) -> None:
+    stage.held = {"Fetch"}
+    stage.subscribe()
+    stage.pass_ms(1_000)
+    stage.poll()
+
+
+def _backing_off(stage: Stage, errand: Errand) -> None:
+    request = _BACKED_OFF[errand.error]
+    (_fetching if request == "Fetch" else _position_sought)(stage, replace(errand, request=request))
+    passing = ErrorCode.UNKNOWN_SERVER_ERROR if request == "Fetch" else ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    stage.answer(request, passing)
+
+
+def _new_topic(stage: Stage, _: Errand) -> None:
+    stage.held = {"Metadata", "Fetch"}
+    stage.subscribe()
+    stage.pass_ms(1_000)
+
+
+def _refreshing(stage: Stage, errand: Errand) -> None:
+    _member(stage, errand)
+    stage.held = {"Metadata", "Fetch"}
+    stage.give(COMMANDS["METADATA_UPDATE"])
+
+
+def _rejoined(stage: Stage, errand: Errand) -> None:
+    _member(stage, errand)
+    stage.held = {"Heartbeat"}
+    stage.expire("heartbeat")
+    stage.held = set()
+    stage.give(impl.EnforceRebalance("the application wants it"))
+    stage.require("generation", 2, stage.core.describe().generation)
+    stage.pass_ms(1_000)
+
+
+def _expelled(stage: Stage, errand: Errand) -> None:
+    _member(stage, errand)
+    stage.held = {"OffsetCommit", "Heartbeat", "JoinGroup", CALLBACK}
+    stage.give(impl.Commit({OWNED[0]: OffsetAndMetadata(7)}, 1, stage.now_ms + 60_000))
+    stage.expire("heartbeat")
+    stage.answer("Heartbeat", ErrorCode.UNKNOWN_MEMBER_ID)
+    stage.require("what an expelled member does", ["REVOKE_PARTITIONS"], stage.heard)
+
+
+def _rejoining(stage: Stage, errand: Errand) -> None:
+    _expelled(stage, errand)
+    stage.give(impl.CallbackStarted())
+    stage.give(impl.PartitionsRevoked())
+    stage.require("what it does then", ["REVOKE_PARTITIONS", "JoinGroup"], stage.heard)
+
+
+def _unsubscribed(stage: Stage, errand: Errand) -> None:
+    _member(stage, errand)
+    stage.held = {"LeaveGroup"}
+    stage.give(impl.Unsubscribe(1))
+
+
+def _closing(stage: Stage, errand: Errand) -> None:
+    _member(stage, errand)
+    stage.held = {"LeaveGroup"}
+    stage.heard.clear()
+    stage.give(impl.Close(1, stage.now_ms + CLOSE_MS))
+    stage.require("a close", ["REVOKE_PARTITIONS", "LeaveGroup"], stage.heard)
+
+
+_SITUATIONS: Final[Mapping[str, Callable[[Stage, Errand], None]]] = MappingProxyType(
+    {
+        "started": lambda stage, _: stage.give(impl.Start()),
+        "position_sought": _position_sought,
+        "asked": _asked,
+        "fetching": _fetching,
+        "backing_off": _backing_off,
+        "new_topic": _new_topic,
+        "refreshing": _refreshing,
+        "member": _member,
+        "rejoined": _rejoined,
+        "expelled": _expelled,
+        "rejoining": _rejoining,
+        "unsubscribed": _unsubscribed,
+        "closing": _closing,
+    }
+)
+
+
+# What is well in the end ----------------------------------------------------------------------------------------------
+
+
+def _recovers(stage: Stage, request: str, when: str) -> None:
+    """The request is answered well, and what it was for is done."""
+    if request == "Metadata":
+        _leader_is_used(stage)
+        return
+    stage.held = set()
+    stage.answer(request)
+    if when == "asked":
+        stage.require("what the application hears", ["answered"], stage.heard)
+    elif request == "Fetch":
+        buffered = [stage.core.describe().partitions[partition].buffered for partition in OWNED]
+        stage.require("records waiting for the application", [True, True], buffered)
+    else:
+        expected = LISTED if stage.committed == NONE_COMMITTED else COMMITTED
+        stage.require("positions", [expected] * 2, stage.positions())
+        stage.require("errors", 0, stage.count("ERROR"))
+
+
+def _leader_is_used(stage: Stage) -> None:
+    stage.leader = 2
+    stage.answer("Metadata")
+    stage.held = {"Fetch"}
+    stage.poll()
+    stage.require("the leader fetched from", 2, stage.take("Fetch").node)
+
+
+def _is_not_sent(stage: Stage, request: str, duration_ms: int) -> None:
+    stage.pass_ms(duration_ms)
+    stage.require(f"{request} within {duration_ms} ms", 0, stage.count(request))
+
+
+# Consequences ---------------------------------------------------------------------------------------------------------
+
+
+def _well(stage: Stage, errand: Errand) -> None:
+    """Position taken, application answered, records kept, leaders known: at once, and the request is not repeated."""
+    _recovers(stage, errand.request, errand.when)
+    stage.heard.clear()
+    _is_not_sent(stage, errand.request, WHILE_MS // 2)
+    if errand.request == "Fetch":
+        stage.poll()
+        stage.require("fetches of what is buffered", 0, stage.count("Fetch"))
+
+
+def _again_after_backoff(stage: Stage, errand: Errand) -> None:
+    _happens(stage, errand)
+    _is_not_sent(stage, errand.request, stage.config.retry_backoff_ms - 1)
+    stage.pass_ms(1)
+    stage.require("what follows", [errand.request], stage.heard)
+    _recovers(stage, errand.request, errand.when)
+
+
+def _asked_again(stage: Stage, errand: Errand) -> None:
+    _happens(stage, errand)
+    request = _BACKED_OFF[errand.error]
+    stage.require("what follows", [request], stage.heard)
+    _recovers(stage, request, errand.when)
+
+
+def _coordinator_forgotten(stage: Stage, errand: Errand) -> None:
+    stage.held.add("FindCoordinator")
+    _happens(stage, errand)
+    if errand.when == "unsubscribed":
+        stage.require("what follows", ["DisconnectCoordinator"], stage.heard)
+        stage.subscribe()
+        stage.require("a new subscription needs", ["DisconnectCoordinator", "FindCoordinator"], stage.heard)
+        stage.answer("FindCoordinator")
+        _has_joined(stage)
+        return
+    stage.require("what follows", ["DisconnectCoordinator", "FindCoordinator"], stage.heard)
+    _is_not_sent(stage, errand.request, stage.config.retry_backoff_ms * 3)
+    stage.answer("FindCoordinator")
+    stage.require("what follows when it is found", [errand.request], stage.heard)
+    _recovers(stage, errand.request, errand.when)
+
+
+def _leader_looked_up(stage: Stage, errand: Errand) -> None:
+    stage.leader = 2
+    _happens(stage, errand)
+    _is_not_sent(stage, errand.request, stage.config.retry_backoff_ms - 1)
+    stage.require("what follows at first", ["Metadata"], stage.heard)
+    stage.pass_ms(1)
+    stage.require("what follows", ["Metadata", errand.request], stage.heard)
+    stage.require("the leader asked", [2], [sent.node for sent in stage.open])
+    _recovers(stage, errand.request, errand.when)
+
+
+def _application_told(stage: Stage, errand: Errand) -> None:
+    _happens(stage, errand)
+    _is_not_sent(stage, errand.request, stage.config.retry_backoff_ms * 10)
+    stage.require("what follows", ["ERROR"], stage.heard)
+    stage.poll()
+    words = [word for word in stage.heard if word in ("ERROR", errand.request)]
+    stage.require("what follows the next poll", ["ERROR", errand.request], words)
+    _recovers(stage, errand.request, errand.when)
+
+
+def _caller_told(stage: Stage, errand: Errand) -> None:
+    _happens(stage, errand)
+    stage.poll()
+    heard = [word for word in stage.heard if word not in ("Fetch", "Metadata")]
+    stage.require("what follows, once", (1, True), (len(heard), heard[0].startswith("failed: ") if heard else False))
+
+
+def _told_and_again(stage: Stage, errand: Errand) -> None:
+    _happens(stage, errand)
+    stage.require("errors", 1, stage.count("ERROR"))
+    for _ in range(2):
+        _asked_in_a_while(stage)
+        stage.answer("Metadata", error_of(errand))
+        stage.require("errors while the application does not poll", 0, stage.count("ERROR"))
+    _asked_in_a_while(stage)
+    stage.give(impl.Poll())
+    stage.answer("Metadata", error_of(errand))
+    stage.require("errors after a poll", 1, stage.count("ERROR"))
+    _asked_in_a_while(stage)
+    _leader_is_used(stage)
+
+
+def _asked_in_a_while(stage: Stage) -> None:
+    before = stage.count("Metadata")
+    stage.pass_ms(stage.config.retry_backoff_ms - 1)
+    stage.require("Metadata before the backoff", before, stage.count("Metadata"))
+    stage.pass_ms(WHILE_MS)
+    stage.require("Metadata in a while", before + 1, stage.count("Metadata"))
+
+
+def _topic_gone(stage: Stage, errand: Errand) -> None:
+    _happens(stage, errand)
+    stage.require("errors", 0, stage.count("ERROR"))
+    stage.poll()
+    stage.require("fetches of a topic that is not there", 0, stage.count("Fetch"))
+    stage.heard.clear()
+    _asked_in_a_while(stage)
+    _leader_is_used(stage)
+
+
+def _topic_not_ready(stage: Stage, errand: Errand) -> None:
+    _happens(stage, errand)
+    stage.require("errors", 0, stage.count("ERROR"))
+    stage.poll()
+    stage.require("the leader fetched from meanwhile", 1, stage.take("Fetch").node)
+    stage.require("what follows", ["Fetch"], stage.heard)
+    _asked_in_a_while(stage)
+    stage.leader = 2
+    stage.answer("Metadata")
+
+
+def _position_reset(stage: Stage, errand: Errand) -> None:
+    _happens(stage, errand)
+    if stage.config.auto_offset_reset == "none":
+        stage.require("what follows", ["ERROR"] * 2, stage.heard)
+        stage.require("positions", [COMMITTED] * 2, stage.positions())
+        return
+    stage.require("what follows at first", ["ListOffsets"], stage.heard[:1])
+    stage.require("errors", 0, stage.count("ERROR"))
+    stage.require("positions", [LISTED] * 2, stage.positions())
+
+
+def _committed_asked(stage: Stage, errand: Errand) -> None:
+    _happens(stage, errand)
+    words = [word for word in stage.heard if word != "Metadata"]
+    stage.require("what follows", ["FindCoordinator", "OffsetFetch"], words)
+    stage.require("positions", [COMMITTED] * 2, stage.positions())
+    stage.heard.clear()
+    stage.pass_ms(stage.config.session_timeout_ms)
+    stage.require("requests of a member of the group", [], [word for word in stage.heard if word != "Metadata"])
+
+
+def _metadata_asked(stage: Stage, errand: Errand) -> None:
+    stage.held = {"Metadata"}
+    _happens(stage, errand)
+    stage.require("what follows", ["Metadata"], stage.heard)
+    _leader_is_used(stage)
+
+
+def _commit_sent(stage: Stage, errand: Errand) -> None:
+    stage.held = {"OffsetCommit"}
+    stage.poll()
+    _happens(stage, errand)
+    stage.require("what follows", ["OffsetCommit"], stage.heard)
+    _happens(stage, errand)
+    stage.require("a second one, with the first under way", [], stage.heard)
+    request = stage.take("OffsetCommit")
+    assert isinstance(request.request, OffsetCommitRequest)
+    offsets = {partition: committed.offset for partition, committed in request.request.offsets.items()}
+    stage.require("what is committed", dict.fromkeys(OWNED, COMMITTED + 20), offsets)
+    stage.give(impl.ResponseReceived(request.request_id, stage.response(request.request, ErrorCode.NONE)))
+    stage.subscription.seek(OWNED[0], COMMITTED + 30)
+    stage.poll()
+    _happens(stage, errand)
+    stage.require("the next one", ["OffsetCommit"], stage.heard)
+
+
+def _session_prolonged(stage: Stage, errand: Errand) -> None:
+    """A late answer, whatever it says; then, in the same situation again, that there will be none."""
+    before = stage.core.describe()
+    stage.answer(errand.request, ErrorCode.UNKNOWN_MEMBER_ID)
+    after = stage.core.describe()
+    session_ms = stage.now_ms + stage.config.session_timeout_ms
+    stage.require("timers", {**before.timers_ms, "session": session_ms}, dict(after.timers_ms))
+    stage.require("the rest of the member", replace(before, timers_ms={}), replace(after, timers_ms={}))
+    stage.require("what follows", [], stage.heard)
+    other = Stage(stage.config.cooperative)
+    _rejoined(other, errand)
+    before = other.core.describe()
+    other.answer(errand.request, ErrorCode.TIMED_OUT)
+    other.require("the member, without an answer", before, other.core.describe())
+
+
+def _commit_fails_with(error: str) -> Callable[[Stage, Errand], None]:
+    def then(stage: Stage, errand: Errand) -> None:
+        before = replace(stage.core.describe(), timers_ms={})
+        stage.answer(errand.request, ErrorCode.ILLEGAL_GENERATION)
+        stage.require("what follows", [f"failed: {error}"], stage.heard)
+        stage.require("the rest of the member", before, replace(stage.core.describe(), timers_ms={}))
+
+    return then
+
+
+def _nothing_more(stage: Stage, errand: Errand) -> None:
+    _happens(stage, errand)
+    stage.require("what follows", [], stage.heard)
+    stage.subscribe()
+    stage.require("the first thing that a new subscription needs", "JoinGroup", (stage.heard or [""])[0])
+    _has_joined(stage)
+
+
+def _has_joined(stage: Stage) -> None:
+    stage.require("the member", "STABLE", stage.core.describe().rebalance)
+    stage.require("LeaveGroup after it has left", 0, stage.count("LeaveGroup"))
+
+
+def _close_ends(stage: Stage, errand: Errand) -> None:
+    stage.pass_ms(CLOSE_MS - 1)
+    stage.require("the end before the answer, and before the time is up", 0, stage.count("Closed"))
+    _happens(stage, errand)
+    stage.require("what follows", ["answered", "Closed"], stage.heard)
+    after = stage.core.describe()
+    stage.require("what is left", ("DOWN", {}, ()), (after.connection, dict(after.timers_ms), after.owned))
+    stage.pass_ms(stage.config.session_timeout_ms)
+    stage.require("what follows the end", ["answered", "Closed"], stage.heard)
+
+
+_CONSEQUENCES: Final[Mapping[str, Callable[[Stage, Errand], None]]] = MappingProxyType(
+    {
+        "position_taken": _well,
+        "application_answered": _well,
+        "records_kept": _well,
+        "leaders_known": _well,
+        "again_after_backoff": _again_after_backoff,
+        "asked_again": _asked_again,
+        "coordinator_forgotten": _coordinator_forgotten,
+        "leader_looked_up": _leader_looked_up,
+        "application_told": _application_told,
+        "caller_told": _caller_told,
+        "told_and_again": _told_and_again,
+        "topic_gone": _topic_gone,
+        "topic_not_ready": _topic_not_ready,
+        "position_reset": _position_reset,
+        "committed_asked": _committed_asked,
+        "metadata_asked": _metadata_asked,
+        "commit_sent": _commit_sent,
+        "session_prolonged": _session_prolonged,
+        "commit_failed": _commit_fails_with("CommitFailedError"),
+        "commit_postponed": _commit_fails_with("RebalanceInProgressError"),
+        "nothing_more": _nothing_more,
+        "close_ends": _close_ends,
+    }
+)

@@ -1,0 +1,66 @@
+"""No handler of the core is there for nothing: replace any one by a no-op, and the suite fails.
+
+The handlers come from the core's own dispatch table, what is expected from the specification. The two have vocabularies of their
+own, and these are compared too: whatever the core accepts is specified, and whatever is specified the core accepts.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from groupspec.conformance.stateful.handlers import (
+    SPECIFIED_BY_ERRANDS,
+    SPECIFIED_BY_MACHINES,
+    Key,
+    first_failure,
+    suite,
+)
+from groupspec.impl.core import dispatch
+from groupspec.impl.core.core import Core
+
+KEYS = list(dispatch.HANDLERS)
+
+
+def do_nothing(core: Core, happening: dispatch.Happening) -> None:
+    pass
+
+
+def name(key: Key) -> str:
+    return "-".join(filter(None, key))
+
+
+@pytest.mark.parametrize("key", KEYS, ids=name)
+def test_replacing_a_handler_by_pass_makes_the_suite_fail(key: Key, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(dispatch.HANDLERS, key, do_nothing)
+    failed = first_failure(key)
+    assert failed is not None, f"nothing in the suite needs the handler of {name(key)}"
+    monkeypatch.undo()
+    failed.run()  # and with the handler in its place it passes
+
+
+@pytest.mark.parametrize("key", KEYS, ids=name)
+def test_everything_that_the_core_accepts_is_specified(key: Key) -> None:
+    assert key in SPECIFIED_BY_MACHINES | SPECIFIED_BY_ERRANDS
+
+
+@pytest.mark.parametrize("key", sorted(SPECIFIED_BY_MACHINES | SPECIFIED_BY_ERRANDS), ids=name)
+def test_everything_that_is_specified_the_core_accepts(key: Key) -> None:
+    assert key in dispatch.HANDLERS
+
+
+def run_everything() -> None:
+    for part in suite():
+        part.run()
+
+
+@pytest.mark.exhaustive
+def test_with_all_handlers_in_place_the_whole_suite_passes() -> None:
+    run_everything()
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("key", KEYS, ids=name)
+def test_replacing_a_handler_makes_the_suite_fail_in_any_order(key: Key, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(dispatch.HANDLERS, key, do_nothing)
+    with pytest.raises(Exception):  # noqa: B017 - whatever is raised, the suite fails
+        run_everything()
