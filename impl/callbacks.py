@@ -98,9 +98,13 @@ class Callbacks:
         """A commit is under way."""
         self._commits.append((offsets, future, callback))
 
+    def has_commit_callbacks(self) -> bool:
+        """Whether the oldest commit is done."""
+        return bool(self._commits) and self._commits[0][1].done
+
     def run_commit_callbacks(self) -> None:
         """Those of the commits that are done, in the order of the calls (rule M6)."""
-        while self._commits and self._commits[0][1].done:
+        while self.has_commit_callbacks():
             offsets, future, callback = self._commits.popleft()
             if callback is None:
                 continue

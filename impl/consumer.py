@@ -235,6 +235,7 @@ class Consumer:
         return (
             self._door.is_interrupted()
             or self._driver.has_consumer_events()
+            or self._callbacks.has_commit_callbacks()
             or self._subscription.next_buffered() is not None
         )
 

@@ -64,9 +64,10 @@ class BackgroundDriver:
         self._taken = 0  # this and all below: written by the background thread while it runs
         self._responses: deque[ResponseReceived] = deque()
         self._outputs: deque[Output] = deque()
-        self._failure: Exception | None = None
+        self._failure: Exception | None = None  # changed under `_life`
         self._ended = False
-        self._running = False  # set by the one that starts it, cleared by the thread itself
+        self._life = runtime.lock("life of the background thread")
+        self._running = False  # changed under that lock: set by the one that starts it, cleared by the thread itself
         self._changed = False  # whether the polling thread should look
         self._must_end = False  # this and the next: written by whoever shuts down
         self._shut_down = False
@@ -77,11 +78,12 @@ class BackgroundDriver:
 
     def ensure_running(self) -> None:
         """Start the thread, unless it runs, has ended for good, or has failed and nobody was told yet."""
-        if self._running or self._ended or self._failure is not None:
-            return
+        with self._life:
+            if self._running or self._ended or self._failure is not None:
+                return
+            self._running = True
         if self._thread is None:
             self.submit(Start())
-        self._running = True
         self._thread = self._runtime.thread(self._run, "background")
         self._thread.start()
 
@@ -123,8 +125,9 @@ class BackgroundDriver:
 
     def take_failure(self) -> Exception | None:
         """The same; from now on it may be started again."""
-        failure, self._failure = self._failure, None
-        return failure
+        with self._life:
+            failure, self._failure = self._failure, None
+            return failure
 
     def nudge(self) -> None:
         """Have the polling thread look again."""
@@ -152,8 +155,9 @@ class BackgroundDriver:
         except Exception as error:
             error.add_note("this ended the background thread; after it has been reported a poll() starts it again")
             failure = error
-        self._running = False
-        self._failure = failure
+        with self._life:  # in one step, or a second thread could be started beside a failure
+            self._running = False
+            self._failure = failure
         self._bell.ring()
 
     def _turn(self) -> None:

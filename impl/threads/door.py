@@ -77,7 +77,7 @@ class Door:
         """Raise WakeupError, once for each wakeup and never in a callback; or ConsumerClosedError."""
         with self._lock:
             if self._is_shut_for(self._runtime.thread_id()):
-                raise ConsumerClosedError("The consumer was closed by another thread during this call")
+                raise ConsumerClosedError("The consumer was closed during this call")
             if self._wakeup and not self._callbacks:
                 self._wakeup = False
                 raise WakeupError("wakeup() was called")
@@ -98,16 +98,27 @@ class Door:
     def wait_empty(self, deadline_ms: int) -> bool:
         """Wait until the thread that was inside has left; False if the deadline came first."""
         me = self._runtime.thread_id()
-        return wait_until(self._left, self._runtime, lambda: self._inside in (None, me), deadline_ms)
+
+        def empty() -> bool:
+            with self._lock:
+                return self._inside in (None, me)
+
+        return wait_until(self._left, self._runtime, empty, deadline_ms)
 
     def wait_closed(self, deadline_ms: int) -> bool:
         """Wait for the one who closes; False if the deadline came first. Who closes does not wait for himself."""
-        mine = self._closer == self._runtime.thread_id()
-        return mine or wait_until(self._left, self._runtime, lambda: self._closed, deadline_ms)
+        me = self._runtime.thread_id()
+
+        def closed() -> bool:
+            with self._lock:
+                return self._closed or self._closer == me
+
+        return wait_until(self._left, self._runtime, closed, deadline_ms)
 
     def end_close(self) -> None:
         """The consumer is closed."""
-        self._closed = True
+        with self._lock:
+            self._closed = True
         self._left.ring()
 
     # -----------------------------------------------------------------------------------------------------------------
@@ -115,7 +126,7 @@ class Door:
     def _enter(self, call: str) -> bool:
         me = self._runtime.thread_id()
         with self._lock:
-            if self._closed or self._is_shut_for(me):
+            if self._is_shut_for(me):
                 raise ConsumerClosedError(f"{call}: the consumer is closed")
             if self._closer == me and self._inside not in (None, me):
                 return False  # the other one does not leave: it is closed around it
@@ -133,8 +144,9 @@ class Door:
             self._depth -= 1
             if not self._depth:
                 self._inside = None
-        if self._closer is not None:
+            awaited = self._closer is not None
+        if awaited:
             self._left.ring()
 
     def _is_shut_for(self, thread: int) -> bool:
-        return self._closer is not None and self._closer != thread
+        return self._closed or self._closer not in (None, thread)

@@ -177,7 +177,7 @@ def test_close_from_another_thread_ends_the_poll_that_waits() -> None:
         poll = stage.begin_poll(60_000)
         close = CallThread(stage.runtime, "second").begin(lambda: stage.consumer.close(2_000))
         stage.settle()
-        with pytest.raises(ConsumerClosedError, match="by another thread during this call"):
+        with pytest.raises(ConsumerClosedError, match="during this call"):
             poll.outcome()
         assert stage.callbacks() == [("revoked", partitions(0))]
         stage.error("LeaveGroup", "NONE")
@@ -223,6 +223,17 @@ def test_H6_close_works_although_the_background_thread_has_died() -> None:
             close.outcome()
         assert stage.callbacks() == [("revoked", partitions(0))]
         assert stage.transport.closed
+
+
+def test_a_commit_callback_may_close_and_ends_the_poll_around_it() -> None:
+    with Stage() as stage:
+        stage.stable(0)
+        stage.call(lambda consumer: consumer.commit_async({partitions(0)[0]: 11}, lambda *_: consumer.close(2_000)))
+        poll = stage.begin_poll(60_000)
+        stage.error("OffsetCommit", "NONE")
+        stage.error("LeaveGroup", "NONE")
+        with pytest.raises(ConsumerClosedError, match="during this call"):
+            poll.outcome()
 
 
 def test_nothing_is_sent_after_close() -> None:
