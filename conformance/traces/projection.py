@@ -99,6 +99,7 @@ TRACKED: Final = (
     "keeps",
     "lost",
     "callback_running",
+    "follow_up",
     "leaving",
 )
 
@@ -264,6 +265,8 @@ class Observer:
 
     def hidden(self, configuration: Configuration) -> set[Configuration]:
         """The configurations after one hidden event."""
+        if configuration.pending and self.source == "reference":
+            return set()  # a request and its line are one step of the core
         return {after for event in HIDDEN[self.source] for after in self.react(configuration, event)}
 
     def react(self, configuration: Configuration, event: str) -> set[Configuration]:

@@ -114,6 +114,13 @@ def eager_pair() -> list[Story]:
     return [first, second]
 
 
+def alone() -> list[Story]:
+    """One member, and a coordinator that rebalances it twice."""
+    member = Story("alone").enters(5, 0, 1).lives(4).hears("REBALANCE_IN_PROGRESS").gives_up().joins(6, 0, 1).is_told()
+    member.lives(3).hears("REBALANCE_IN_PROGRESS").gives_up().joins(7, 0, 1).is_told()
+    return [member.lives(3).closes()]
+
+
 def cooperative_pair() -> list[Story]:
     """A partition moves from the first to the second: two generations, and in between it is nobody's."""
     first = (
@@ -152,6 +159,7 @@ def coordinator_moves() -> list[Story]:
 
 
 STORIES: Final[tuple[Callable[[], list[Story]], ...]] = (
+    alone,
     eager_pair,
     cooperative_pair,
     expelled,

@@ -1,0 +1,55 @@
+"""The two ways to judge a trace, side by side, for the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pyarrow as pa
+
+from groupspec.conformance.traces import layout, ownership
+from groupspec.conformance.traces.columns import TableChecker
+from groupspec.conformance.traces.plain import PlainMember, check_member, members
+from groupspec.conformance.traces.projection_cache import load
+from groupspec.conformance.traces.reading import to_table
+from groupspec.conformance.traces.schema import TraceLine
+from groupspec.conformance.traces.trace_rules import Violation
+
+
+def flat(group: Iterable[Iterable[TraceLine]]) -> list[TraceLine]:
+    """The members' events, one after the other."""
+    return [line for member in group for line in member]
+
+
+def judge_plainly(lines: Sequence[TraceLine]) -> list[Violation]:
+    """The violations by plain Python; the lines are in the layout's order."""
+    found: list[Violation] = []
+    groups: dict[tuple[str, str], list[PlainMember]] = {}
+    for trace in members(lines):
+        member = check_member(trace, load())
+        found += member.violations
+        groups.setdefault((trace[0].run, trace[0].group), []).append(member)
+    for (run, group), checked in groups.items():
+        claims = [claim for member in checked for claim in member.claims]
+        for claim, other in ownership.find_plainly(claims):
+            text = ownership.text(claim.generation, claim.partition, other)
+            place = (run, group, claim.member, claim.seq)
+            found.append(Violation(*place, ownership.RULE, claim.state, claim.event, claim.at_us, text))
+    return sorted(found)
+
+
+def in_order(lines: Sequence[TraceLine]) -> pa.Table:
+    """The lines as a table in the layout's order."""
+    return layout.sort(to_table(lines))
+
+
+def judge_compiled(table: pa.Table, batch_rows: int = 1 << 16) -> list[Violation]:
+    """The violations by the kernel, batch after batch."""
+    checker = TableChecker(load())
+    for start in range(0, table.num_rows, batch_rows):
+        checker.check(table.slice(start, batch_rows))
+    return checker.finish()
+
+
+def rules(violations: Iterable[Violation]) -> list[str]:
+    """What was found, by rule."""
+    return [violation.rule for violation in violations]

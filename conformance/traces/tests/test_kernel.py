@@ -1,0 +1,125 @@
+"""The kernel finds every defect, nothing else, and says the same as the plain Python beside it."""
+
+from __future__ import annotations
+
+import random
+from itertools import islice
+
+import msgspec
+import pytest
+
+from groupspec.conformance.traces import fleet
+from groupspec.conformance.traces.defects import DEFECTS, Defect
+from groupspec.conformance.traces.schema import ERRORS, EVENTS, TraceLine
+from groupspec.conformance.traces.tests.judging import flat, in_order, judge_compiled, judge_plainly, rules
+from groupspec.conformance.traces.tests.recordings import STORIES, record, sample
+from groupspec.conformance.traces.trace_rules import RULES
+from groupspec.spec.rules import RULES as SPEC_RULES
+
+SAMPLES = [story.__name__ for story in STORIES]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_recorded_sample_breaks_no_rule(name: str) -> None:
+    assert judge_compiled(in_order(flat(sample(name)))) == []
+
+
+@pytest.mark.parametrize("story", STORIES, ids=SAMPLES)
+def test_the_reference_as_it_is_today_breaks_no_rule(story: object) -> None:
+    assert callable(story)
+    assert judge_compiled(in_order(flat(record(story)))) == []
+
+
+def test_a_fleet_breaks_no_rule() -> None:
+    assert judge_compiled(in_order(flat(fleet.groups("run", 40, members=4, rounds=4, beats=3, seed=7)))) == []
+
+
+@pytest.mark.parametrize("defect", DEFECTS, ids=[defect.name for defect in DEFECTS])
+def test_each_defect_is_found_and_nothing_else(defect: Defect) -> None:
+    tried = 0
+    for name in SAMPLES:
+        for spoilt in islice(defect.edit(sample(name)), 40):
+            tried += 1
+            found = judge_compiled(in_order(flat(spoilt)))
+            assert rules(found) == [defect.rule], f"{defect.name} in {name}: {found}"
+    assert tried > 0, "the defect fits no sample: it tests nothing"
+
+
+def test_every_rule_has_a_defect() -> None:
+    assert {defect.rule for defect in DEFECTS} == {rule.id for rule in RULES}
+
+
+def test_every_rule_names_rules_of_the_specification() -> None:
+    named = {spec_rule for rule in RULES for spec_rule in rule.spec_rules}
+    assert named <= set(SPEC_RULES)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_compiled_and_plain_agree_on_spoilt_traces(seed: int) -> None:
+    """Any lines of any sample changed, dropped, doubled or swapped: both say the same, word for word."""
+    rng = random.Random(seed)
+    lines = [line for name in SAMPLES for line in _spoil(flat(sample(name)), rng)]
+    table = in_order(lines)
+    ordered = [_line(row) for row in table.to_pylist()]
+    expected = judge_plainly(ordered)
+    assert judge_compiled(table) == expected
+    assert len(set(rules(expected))) > 5, "too few kinds of violation to compare much"
+
+
+@pytest.mark.parametrize("batch_rows", [1, 2, 7, 64])
+def test_a_group_may_be_larger_than_a_batch(batch_rows: int) -> None:
+    rng = random.Random(3)
+    table = in_order([line for name in SAMPLES for line in _spoil(flat(sample(name)), rng)])
+    assert judge_compiled(table, batch_rows) == judge_compiled(table)
+
+
+def test_more_findings_than_there_was_room_for_are_all_reported() -> None:
+    line = sample("expelled")[0][1]
+    doubles = [line] * 5_000
+    assert len(judge_compiled(in_order(doubles))) == len(doubles)
+
+
+def test_a_member_that_starts_again_begins_anew() -> None:
+    (trace,) = sample("expelled")
+    again = [msgspec.structs.replace(line, seq=line.seq + len(trace)) for line in trace]
+    assert judge_compiled(in_order([*trace, *again])) == []
+
+
+def test_without_settings_states_and_timers_are_not_judged() -> None:
+    (trace,) = sample("expelled")
+    without = [msgspec.structs.replace(line, seq=line.seq - 1) for line in trace[1:]]
+    assert judge_compiled(in_order(without)) == []
+
+
+def _spoil(lines: list[TraceLine], rng: random.Random) -> list[TraceLine]:
+    spoilt: list[TraceLine] = []
+    for line in lines:
+        chance = rng.random()
+        if chance < 0.02:
+            continue
+        if chance < 0.03:
+            spoilt.append(line)
+        if chance < 0.08:
+            line = _change_one(line, rng)
+        spoilt.append(line)
+    return spoilt
+
+
+def _change_one(line: TraceLine, rng: random.Random) -> TraceLine:
+    changes: list[dict[str, object]] = [
+        {"generation": max(-1, line.generation + rng.choice((-1, 1, -5)))},
+        {"at_us": max(0, line.at_us + rng.choice((-1, -5_000_000, 8_000_000, 40_000_000)))},
+        {"error": rng.choice(ERRORS)},
+        {"partitions": (f"orders-{rng.randrange(4)}",)},
+        {"seq": max(0, line.seq + rng.choice((-2, 2)))},
+    ]
+    if line.event != "config":
+        changes.append({"event": rng.choice(EVENTS[1:])})
+    return msgspec.structs.replace(line, **rng.choice(changes))
+
+
+def _line(row: dict[str, object]) -> TraceLine:
+    fields = {"v": 1, **{name: value for name, value in row.items() if name not in ("event_code", "detail")}}
+    if row["detail"] is not None:
+        fields["detail"] = msgspec.Raw(str(row["detail"]))
+    return msgspec.convert(fields, TraceLine)

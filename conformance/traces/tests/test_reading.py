@@ -1,0 +1,211 @@
+"""Reading: the same events however the files are cut, and every other line in quarantine with its reason."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.traces import layout, reading
+from groupspec.conformance.traces.quarantine import REASONS, BadLine, Quarantined, parse_line
+from groupspec.conformance.traces.reading import decode_all, find_files, parse_chunk, plan, to_table
+from groupspec.conformance.traces.schema import ARROW_SCHEMA, TraceLine
+from groupspec.conformance.traces.tests.recordings import SAMPLES
+
+GOOD = {
+    "v": 1, "run": "r", "group": "g", "member": "m", "seq": 4, "at_us": 7, "source": "wire", "event": "poll",
+    "error": None, "generation": 3, "member_id": "m-1", "partitions": ["a-0", "a-1"],
+}  # fmt: skip
+
+
+def line(**changes: object) -> bytes:
+    return json.dumps({**GOOD, **changes}, separators=(",", ":")).encode()
+
+
+def without(field: str) -> bytes:
+    return json.dumps({name: value for name, value in GOOD.items() if name != field}).encode()
+
+
+BAD = [
+    (b"\xff\xfe{\x00", "not_utf8"),
+    (line(member="Zo\xeb").decode().encode("utf-16"), "not_utf8"),
+    (line(member="x").replace(b'"x"', b'"\xe9"'), "not_utf8"),
+    (b"hello", "not_json"),
+    (b"[1, 2]", "not_json"),
+    (b"{" + line(), "not_json"),
+    (line() + b" " + line(), "not_json"),
+    (line(v=2), "wrong_version"),
+    (line(v="1"), "wrong_version"),
+    (line(v=2, event="danced", colour="red"), "wrong_version"),
+    (without("v"), "missing_field"),
+    (without("seq"), "missing_field"),
+    (line(colour="red"), "unknown_field"),
+    (line(event="danced"), "unknown_event"),
+    (line(event=5), "bad_value"),
+    (line(seq=-1), "bad_value"),
+    (line(seq="4"), "bad_value"),
+    (line(seq=4.0), "bad_value"),
+    (line(at_us=2**63), "bad_value"),
+    (line(generation=2**31), "bad_value"),
+    (line(group=""), "bad_value"),
+    (line(partitions=[""]), "bad_value"),
+    (line(partitions=None), "bad_value"),
+    (line(source="rumour"), "bad_value"),
+    (line(detail=[1]), "bad_value"),
+    (line(event="config"), "bad_value"),
+    (line(event="config", detail={"rebalance": "lazy"}), "bad_value"),
+]
+
+
+def read(path: Path, chunk_bytes: int = reading.CHUNK_BYTES) -> tuple[pa.Table, list[Quarantined]]:
+    parsed = [parse_chunk(chunk) for chunk in plan(find_files([path]), chunk_bytes)]
+    events = pa.concat_tables([part.events for part in parsed]) if parsed else ARROW_SCHEMA.empty_table()
+    assert sum(part.lines for part in parsed) == events.num_rows + sum(len(part.quarantined) for part in parsed)
+    return layout.sort(events), [one for part in parsed for one in part.quarantined]
+
+
+@pytest.mark.parametrize(("bad", "reason"), BAD, ids=[f"{number}-{reason}" for number, (_, reason) in enumerate(BAD)])
+def test_a_bad_line_is_quarantined_with_its_reason_and_place(tmp_path: Path, bad: bytes, reason: str) -> None:
+    file = tmp_path / "trace.ndjson"
+    bad = bad.replace(b"\n", b"?")
+    file.write_bytes(line(seq=0) + b"\n\n" + bad + b"\n" + line(seq=1) + b"\n")
+    events, quarantined = read(file)
+    assert events["seq"].to_pylist() == [0, 1]
+    assert [(one.file, one.line, one.reason) for one in quarantined] == [(str(file), 3, reason)]
+
+
+def test_every_reason_is_tested() -> None:
+    assert {reason for _, reason in BAD} | {"truncated"} == set(REASONS)
+
+
+@pytest.mark.parametrize("rest", [line()[:40], line(member="Zoë".encode().decode())[:-1], "Zoë".encode()[:-1]])
+def test_a_file_that_ends_in_the_middle_of_a_line_is_truncated(tmp_path: Path, rest: bytes) -> None:
+    file = tmp_path / "trace.ndjson"
+    file.write_bytes(line() + b"\n" + rest)
+    events, quarantined = read(file)
+    assert events.num_rows == 1
+    assert [(one.line, one.reason) for one in quarantined] == [(2, "truncated")]
+
+
+def test_a_last_line_without_line_end_is_an_event(tmp_path: Path) -> None:
+    file = tmp_path / "trace.ndjson"
+    file.write_bytes(b"\xef\xbb\xbf" + line(seq=0) + b"\r\n" + line(seq=1))
+    events, quarantined = read(file)
+    assert (events["seq"].to_pylist(), quarantined) == ([0, 1], [])
+
+
+@pytest.mark.parametrize("chunk_bytes", [1, 50, 199, 1_000, 30_000])
+def test_a_file_gives_the_same_however_it_is_cut(tmp_path: Path, chunk_bytes: int) -> None:
+    file = tmp_path / "trace.ndjson"
+    lines = (SAMPLES / "expelled.ndjson").read_bytes().splitlines()
+    lines[7] = b"what?"
+    lines.insert(20, b"")
+    file.write_bytes(b"\n".join(lines) + b"\n" + lines[3][:30])
+    whole, cut = read(file), read(file, chunk_bytes)
+    assert whole[0].equals(cut[0])
+    assert whole[1] == cut[1]
+    assert [(one.line, one.reason) for one in cut[1]] == [(8, "not_json"), (len(lines) + 1, "truncated")]
+
+
+def test_one_bad_line_does_not_make_a_chunk_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the lines around it are read exactly."""
+    file = tmp_path / "trace.ndjson"
+    good = [line(seq=number) for number in range(20_000)]
+    good[11_111] = b"{}"
+    file.write_bytes(b"\n".join(good) + b"\n")
+    exactly: list[bytes] = []
+
+    def noted(text: bytes, at_end_of_file: bool = False) -> TraceLine:
+        exactly.append(text)
+        return parse_line(text, at_end_of_file)
+
+    monkeypatch.setattr(reading, "parse_line", noted)
+    events, quarantined = read(file)
+    assert (events.num_rows, quarantined[0].line) == (19_999, 11_112)
+    assert len(exactly) < 500
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=3)
+details = st.dictionaries(texts, texts | st.booleans() | st.dictionaries(texts, texts, max_size=1), max_size=2)
+values = st.one_of(st.none(), st.booleans(), st.integers(-3, 2**64), st.floats(allow_nan=False), texts, st.lists(texts))
+changed = st.dictionaries(st.sampled_from([*GOOD, "extra"]), values, max_size=2)
+event_lines = st.builds(
+    lambda name, changes, detail: {**GOOD, "member": name, **changes, **({"detail": detail} if detail is not None else {})},
+    texts.filter(bool), st.just({}) | changed, st.none() | details,
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(event_lines, min_size=1, max_size=5), st.sampled_from([(",", ":"), (", ", ": ")]))
+def test_fast_and_exact_agree(objects: list[dict[str, object]], separators: tuple[str, str]) -> None:
+    """The fast way accepts exactly what the exact way accepts, with the same values."""
+    data = b"".join(json.dumps(one, separators=separators, ensure_ascii=False).encode() + b"\n" for one in objects)
+    try:
+        exact = to_table([parse_line(one) for one in data.split(b"\n") if one])
+    except BadLine:
+        exact = None
+    quick = decode_all(data)
+    assert (quick is None) == (exact is None)
+    if quick is not None and exact is not None:
+        assert to_table(quick).to_pylist() == exact.to_pylist()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [line() + line() + b"\n", line()[:60] + b"\n" + line()[60:] + b"\n\n", b"null\n" + line() + b"\n"],
+    ids=["two on a line", "one on two lines", "null"],
+)
+def test_the_fast_way_is_not_taken_in_by_line_ends(data: bytes) -> None:
+    assert decode_all(data) is None
+
+
+@pytest.mark.parametrize("sample", sorted(SAMPLES.glob("*.ndjson")), ids=lambda file: file.stem)
+def test_the_samples_are_read_the_fast_way(sample: Path) -> None:
+    assert decode_all(sample.read_bytes()) is not None
+
+
+def test_parquet_rows_are_held_to_the_same_schema(tmp_path: Path) -> None:
+    file = tmp_path / "trace.parquet"
+    events, _ = read(SAMPLES / "expelled.ndjson")
+    rows = events.to_pylist()
+    rows[3]["event"] = "danced"
+    rows[5]["generation"] = -7
+    rows[6]["event_code"] = 0
+    pq.write_table(pa.Table.from_pylist(rows, schema=ARROW_SCHEMA), file)
+    back, quarantined = read(file)
+    assert back.num_rows == len(rows) - 3
+    assert [(one.line, one.reason) for one in quarantined] == [(4, "bad_value"), (6, "bad_value"), (7, "bad_value")]
+
+
+@pytest.mark.parametrize("content", [b"PAR1 no", b""])
+def test_a_parquet_file_that_is_none_is_an_error(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "x.parquet").write_bytes(content)
+    with pytest.raises(UsageProblem, match="not a readable Parquet file"):
+        plan(find_files([tmp_path]))
+
+
+def test_a_foreign_parquet_file_is_an_error_that_names_what_it_lacks(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"run": ["r"]}), tmp_path / "x.parquet")
+    with pytest.raises(UsageProblem, match="lacks the columns group"):
+        plan(find_files([tmp_path]))
+
+
+def test_a_missing_path_and_an_empty_folder_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(UsageProblem, match="No such file"):
+        find_files([tmp_path / "nowhere"])
+    with pytest.raises(UsageProblem, match="no trace files"):
+        find_files([tmp_path])
+
+
+def test_a_config_line_keeps_its_settings(tmp_path: Path) -> None:
+    settings_text = '{"rebalance":"eager","session_timeout_ms":6000,"max_poll_interval_ms":1,"unknown":[{"x":1}]}'
+    (tmp_path / "t.ndjson").write_bytes(line(event="config", detail=msgspec.json.decode(settings_text)) + b"\n")
+    events, quarantined = read(tmp_path / "t.ndjson")
+    assert (events["detail"].to_pylist(), quarantined) == ([settings_text], [])

@@ -1,0 +1,73 @@
+"""`groupspec trace ingest` and `check`, as a user types them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from groupspec.conformance.cli import main
+from groupspec.conformance.traces.defects import DEFECTS
+from groupspec.conformance.traces.tests.judging import flat
+from groupspec.conformance.traces.tests.recordings import SAMPLES, sample
+
+
+def test_correct_traces_end_with_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    verdict = tmp_path / "verdict.json"
+    assert main(["trace", "check", str(SAMPLES), "--json", str(verdict)]) == 0
+    result = json.loads(verdict.read_text())
+    assert (result["violations"], result["quarantined"], result["members"]) == ([], {}, 9)
+    assert "0 violations" in capsys.readouterr().out
+
+
+def test_a_broken_rule_ends_with_1_and_is_told_with_place_and_state(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    defect = next(one for one in DEFECTS if one.name == "a_commit_is_of_the_generation_before")
+    spoilt = next(defect.edit(sample("eager_pair")))
+    file = tmp_path / "spoilt.ndjson"
+    file.write_bytes(msgspec.json.Encoder().encode_lines(flat(spoilt)) + b"{half\n")
+    assert main(["trace", "check", str(file), "--json", str(tmp_path / "verdict.json")]) == 1
+    out = capsys.readouterr().out
+    assert "T-COMMIT-GENERATION (checks M1, C6)" in out
+    assert "rebalance.STABLE" in out
+    assert f"{file}:" in out
+    (violation,) = json.loads((tmp_path / "verdict.json").read_text())["violations"]
+    assert (violation["rule"], violation["event"], violation["group"]) == (
+        "T-COMMIT-GENERATION",
+        "commit_sent",
+        "billing",
+    )
+
+
+def test_ingest_then_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "layout"
+    assert (
+        main(["trace", "ingest", str(SAMPLES), "--engine", "local", "--out", str(out), "--json", str(tmp_path / "i")])
+        == 0
+    )
+    assert json.loads((tmp_path / "i").read_text())["quarantined"] == {}
+    assert main(["trace", "check", str(out)]) == 0
+    assert main(["trace", "ingest", str(SAMPLES), "--engine", "local", "--out", str(out)]) == 2
+    assert "not empty" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("engine", ["local", "spark"])
+def test_a_path_that_is_not_there_ends_with_2_before_anything_starts(
+    engine: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["trace", "check", "/nowhere/at/all", "--engine", engine]) == 2
+    assert "/nowhere/at/all" in capsys.readouterr().err
+
+
+def test_nothing_but_quarantine_is_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "log.ndjson").write_text("INFO started\nINFO stopped\n")
+    assert main(["trace", "check", str(tmp_path)]) == 4
+    assert "2 lines quarantined: not_json" in capsys.readouterr().out
+
+
+def test_an_unknown_subcommand_names_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trace", "chek"]) == 2
+    assert "ingest, check, why" in capsys.readouterr().err
