@@ -14,8 +14,8 @@ from typing import Final
 from groupspec.conformance.wire.log import Entry, Log
 from groupspec.conformance.wire.scenario import Case
 from groupspec.impl.broker.actions import Hold, Reply, ReplyAfter
-from groupspec.impl.broker.log import WireEvent
-from groupspec.impl.broker.server import BrokerFailure, ScriptedBroker
+from groupspec.impl.broker.log import BrokerFailure, WireEvent
+from groupspec.impl.broker.server import ScriptedBroker
 from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
 
 GROUP: Final = "orders-readers"

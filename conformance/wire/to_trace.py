@@ -7,7 +7,7 @@ the checker knows that this source does not show it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -32,6 +32,8 @@ CALLBACKS: Final = {
     "partitions_revoked": "revoked",
     "partitions_lost": "lost",
 }
+AGAIN_US: Final = 200_000
+"""How often a poll that lasts is written down."""
 Detail = Mapping[str, str | int | bool | list[str]]
 
 
@@ -69,24 +71,38 @@ def trace_events(result: CaseResult) -> Iterator[WireTraceEvent]:
 
 
 def _events(result: CaseResult) -> Iterator[WireTraceEvent]:
-    """The same, not yet numbered."""
+    """The same, not yet numbered. Who is blocked in poll() is polling (rule P2): a long poll is written down again and again."""
     settings: Detail = {"rebalance": result.case.scenario.rebalance, "static": False, **result.case.scenario.timeouts}
     yield WireTraceEvent(result.started_us, "config", detail=settings)
+    blocked, polled_us = False, result.started_us
+    for event, entry in _told(result.entries):
+        if blocked and entry.at_us - polled_us > AGAIN_US:
+            polled_us = entry.at_us
+            yield WireTraceEvent(entry.at_us, "poll", detail={"blocked": True})
+        if isinstance(entry.event, (protocol.PollStarted, protocol.PollReturned)):
+            blocked, polled_us = isinstance(entry.event, protocol.PollStarted), entry.at_us
+        if event is not None:
+            yield event
+
+
+def _told(entries: Sequence[Entry]) -> Iterator[tuple[WireTraceEvent | None, Entry]]:
+    """Each entry with the event that it is; None for those that a trace has no word for."""
     identity: tuple[int, str] = (-1, "")
     running: tuple[str, ...] = ()
-    for entry in result.entries:
+    for entry in entries:
+        event = None
         if entry.source == "wire" and entry.api in APIS and entry.kind in ("request", "response"):
             identity = _identity(entry, identity)
-            yield _wire_event(entry, identity)
+            event = _wire_event(entry, identity)
         elif entry.kind in CALLBACKS:
             running = tuple(map(str, getattr(entry.event, "partitions", ())))
-            yield WireTraceEvent(entry.at_us, f"{CALLBACKS[entry.kind]}_started", None, *identity, running)
+            event = WireTraceEvent(entry.at_us, f"{CALLBACKS[entry.kind]}_started", None, *identity, running)
         elif isinstance(entry.event, protocol.CallbackReturned):
-            yield WireTraceEvent(entry.at_us, CALLBACKS[entry.event.callback], None, *identity, running)
+            event = WireTraceEvent(entry.at_us, CALLBACKS[entry.event.callback], None, *identity, running)
         else:
             name = _application_event(entry)
-            if name:
-                yield WireTraceEvent(entry.at_us, name)
+            event = WireTraceEvent(entry.at_us, name) if name else None
+        yield event, entry
 
 
 def _application_event(entry: Entry) -> str:

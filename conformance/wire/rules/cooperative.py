@@ -117,7 +117,10 @@ def one_protocol_throughout(history: History) -> Iterator[Finding]:
                 yield broken(f"a cooperative member gave up {', '.join(sorted(too_much))}, which it keeps", end)
             else:
                 yield held("a cooperative member gave up only what it had to", end)
-        elif given_up != assigned_by(before):
-            yield broken(f"an eager member gave up {sorted(given_up)}, not {sorted(assigned_by(before))}", end)
-        else:
+            continue
+        began = next((callback.started_us for callback in revoked), end)
+        owned = history.owned_at(began)
+        if given_up != owned:
+            yield broken(f"an eager member gave up {sorted(given_up)}, not {sorted(owned)}", end)
+        elif owned:
             yield held("an eager member gave up everything before it joined", end)

@@ -227,18 +227,27 @@ def an_assignment_is_applied(history: History) -> Iterator[Finding]:
         if not added:
             continue
         arrived = sync.answered_us or 0
-        until = next((e.sent_us for e in history.of("JoinGroup", "LeaveGroup") if e.sent_us > arrived), history.ends_us)
+        following = next((e for e in history.of("JoinGroup", "LeaveGroup") if e.sent_us > arrived), None)
+        until = following.sent_us if following is not None else history.ends_us
         told = [
             c
             for c in history.callbacks
             if c.name == "partitions_assigned" and arrived - history.slack_us <= c.started_us
         ]
         polled = [p for p in history.polls if p.ended_us is not None and arrived < p.ended_us < until]
+        reason = f"{', '.join(sorted(added))}: assigned by SyncGroup, and never handed to the listener"
         if any(added <= callback.partitions and callback.started_us <= until for callback in told):
             yield held("the assignment was handed to the listener", arrived)
+        elif following is not None and following.api == "JoinGroup" and not was_told(history, sync, until):
+            yield broken(f"{reason} before the next JoinGroup, for which there was no reason", until)
         elif polled and history.took_ms(arrived, polled[-1].ended_us or 0) > APPLIED_WITHIN_MS:
-            reason = f"{', '.join(sorted(added))}: assigned by SyncGroup, and never handed to the listener"
             yield broken(f"{reason} in {len(polled)} polls", polled[-1].ended_us or 0)
+
+
+def was_told(history: History, sync: Exchange, until_us: int) -> bool:
+    """Whether anything after this round gave a reason to join again: an error in an answer, or a connection that broke."""
+    answers = [e for e in history.of("Heartbeat", "OffsetCommit") if sync.sent_us <= (e.answered_us or 0) <= until_us]
+    return any(e.error != "NONE" for e in answers) or history.connections_closed(sync.sent_us, until_us)
 
 
 def new_partitions(history: History) -> Iterator[tuple[Exchange, frozenset[str]]]:
