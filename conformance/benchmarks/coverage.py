@@ -1,0 +1,40 @@
+"""How long it takes to fire every transition, and every pair of transitions that can follow each other, in the reference."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Final
+
+from groupspec.conformance.benchmarks.figures import Benchmark, Figure
+from groupspec.conformance.stateful.campaign import DRIVERS, run_suite
+
+EXAMPLES: Final = 50
+GOAL_PERCENT: Final = 95.0
+GOAL_SECONDS: Final = 60.0
+
+
+def measure(now: Callable[[str], None]) -> list[Figure]:
+    """One run of each driver: percent of the feasible pairs, and seconds."""
+    figures = []
+    for driver in DRIVERS:
+        result = run_suite(driver, EXAMPLES, seed=0, now=now)
+        transitions = 100.0 * result.transitions[0] / result.transitions[1]
+        pairs = 100.0 * result.pairs[0] / result.pairs[1]
+        done = result.seconds <= GOAL_SECONDS and not result.failures
+        told = f"{result.pairs[0]:,} of {result.pairs[1]:,} in {result.seconds:.1f} s, {result.steps:,} steps"
+        figures += [
+            Figure(f"transitions fired, {driver}", "%", [transitions], goal="100", reached=transitions == 100.0),
+            Figure(
+                f"pairs fired, {driver}",
+                "%",
+                [pairs],
+                goal=f">= {GOAL_PERCENT:.0f} in <= {GOAL_SECONDS:.0f} s",
+                reached=pairs >= GOAL_PERCENT and done,
+                note=f"{told}; {os.cpu_count()} cores",
+            ),
+        ]
+    return figures
+
+
+benchmark = Benchmark("transitions and pairs of the reference that the suite fires, by driver", measure)

@@ -1,0 +1,94 @@
+"""What a benchmark returns, and how benchmarks are found."""
+
+from __future__ import annotations
+
+import importlib
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from groupspec.conformance.errors import InternalProblem, UsageProblem
+
+NOT_BENCHMARKS: Final = ("__init__", "figures")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured figure.
+
+    Attributes:
+        name: What is measured.
+        unit: Of the samples.
+        samples: One for each run, at least one.
+        against: What it is compared with, and its samples in the same unit; "" and none: nothing.
+        peer: The samples of what it is compared with.
+        goal: What must be reached, in words; empty: nothing must.
+        reached: Whether it was; None without a goal.
+        note: Anything that is needed to read it.
+    """
+
+    name: str
+    unit: str
+    samples: Sequence[float]
+    against: str = ""
+    peer: Sequence[float] = ()
+    goal: str = ""
+    reached: bool | None = None
+    note: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        """The median over the peer's median."""
+        return statistics.median(self.samples) / statistics.median(self.peer) if self.peer else None
+
+    def data(self) -> dict[str, object]:
+        """The figure in the shape of its JSON Schema."""
+        return {
+            "name": self.name,
+            "unit": self.unit,
+            "min": min(self.samples),
+            "median": statistics.median(self.samples),
+            "max": max(self.samples),
+            "runs": len(self.samples),
+            "against": self.against,
+            "ratio": self.ratio,
+            "goal": self.goal,
+            "reached": self.reached,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One file of this folder.
+
+    Attributes:
+        about: One line.
+        measure: Does it; told what to do with a word about what it is doing.
+    """
+
+    about: str
+    measure: Callable[[Callable[[str], None]], Sequence[Figure]]
+
+
+def names() -> list[str]:
+    """Every benchmark there is."""
+    files = sorted(file.stem for file in Path(__file__).parent.glob("*.py"))
+    return [name for name in files if name not in NOT_BENCHMARKS and not name.startswith("_")]
+
+
+def find(name: str) -> Benchmark:
+    """The benchmark of that name, imported now: some need Spark.
+
+    Raises:
+        UsageProblem: there is none.
+    """
+    if name not in names():
+        raise UsageProblem(f"there is no benchmark {name!r}", allowed=names(), next_step="`groupspec bench --help`")
+    module = importlib.import_module(f"groupspec.conformance.benchmarks.{name}")
+    found = module.benchmark
+    if not isinstance(found, Benchmark):
+        raise InternalProblem(f"{module.__name__}.benchmark is no Benchmark")
+    return found

@@ -1,0 +1,89 @@
+"""The compiled step against the library's own machine: the same drawn events, in the same order, in the same run."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from groupspec.conformance.benchmarks.figures import Benchmark, Figure
+from groupspec.spec.compiler.library import library_machine
+from groupspec.spec.compiler.step import NO_ROW, Values, compile_step
+from groupspec.spec.compiler.tables import tables, whole_tables
+from groupspec.spec.rebalance import Rebalance
+from groupspec.spec.terms import Value
+
+RUNS: Final = 7
+EVENTS: Final = 2_000
+TIMES: Final = 100
+"""How often the compiled step does the same events in one run: once is too short to measure."""
+
+GOAL: Final = 100.0
+
+Drawn = list[tuple[str, Values, str, Values]]
+
+
+def measure(now: Callable[[str], None]) -> list[Figure]:
+    """Events a second of both, alternating."""
+    table = tables()["rebalance", "cooperative", "deployed"]
+    step = compile_step(table)
+    library = library_machine(Rebalance, whole_tables()["rebalance"], table)
+    events = _draw(step.step, step.initial)
+    inputs = {event.name: event.inputs for event in table.events}
+    compiled: list[float] = []
+    interpreted: list[float] = []
+    for run in range(RUNS):
+        now(f"step: run {run + 1} of {RUNS}")
+        function = step.step
+        begun = time.perf_counter()
+        for _ in range(TIMES):
+            for state, values, event, given in events:
+                function(state, values, event, given)
+        compiled.append(EVENTS * TIMES / (time.perf_counter() - begun))
+        named = [
+            (state, values, event, dict(zip(inputs[event], given, strict=True)))
+            for state, values, event, given in events
+        ]
+        taken = 0.0
+        for state, values, event, told in named:
+            library.place(state, values)
+            begun = time.perf_counter()
+            library.send(event, told)
+            taken += time.perf_counter() - begun
+        interpreted.append(EVENTS / taken)
+    ratio = sorted(compiled)[RUNS // 2] / sorted(interpreted)[RUNS // 2]
+    return [
+        Figure(
+            "compiled step",
+            "events/s",
+            compiled,
+            "python-statemachine, the same events",
+            interpreted,
+            goal=f">= {GOAL:.0f}x",
+            reached=ratio >= GOAL,
+        )
+    ]
+
+
+def _draw(function: Callable[..., tuple[int, str, Values, tuple[str, ...]]], initial: Values) -> Drawn:
+    """A run of events that the machine knows, with the state and values before each; error rows are among them."""
+    table = tables()["rebalance", "cooperative", "deployed"]
+    choices = random.Random(0)
+    state, values = table.initial, initial
+    drawn: Drawn = []
+    while len(drawn) < EVENTS:
+        event = choices.choice(table.events)
+        given = tuple(_value(table.variable(name).domain, choices) for name in event.inputs)
+        row, after, new_values, _ = function(state, values, event.name, given)
+        if row != NO_ROW:
+            drawn.append((state, values, event.name, given))
+            state, values = after, new_values
+    return drawn
+
+
+def _value(domain: Sequence[Value], choices: random.Random) -> Value:
+    return choices.choice(domain)
+
+
+benchmark = Benchmark("the compiled step against python-statemachine", measure)

@@ -1,0 +1,35 @@
+"""How long the wire kit takes for the four built-in clients, every scenario and variant once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Final
+
+from groupspec.conformance.benchmarks.figures import Benchmark, Figure
+from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
+from groupspec.conformance.wire.campaign import run_campaign
+from groupspec.conformance.wire.clients import BUILT_IN
+from groupspec.conformance.wire.scenario import all_cases
+
+GOAL_SECONDS: Final = 60.0
+
+
+def measure(now: Callable[[str], None]) -> list[Figure]:
+    """One run."""
+    now("wire: judging the four clients")
+    cases = all_cases()
+    campaign = run_campaign(list(BUILT_IN.values()), cases, jobs=3 * (os.cpu_count() or 2))
+    return [
+        Figure(
+            "wire kit, 4 clients",
+            "s",
+            [campaign.seconds],
+            goal=f"<= {GOAL_SECONDS:.0f} s",
+            reached=campaign.seconds <= GOAL_SECONDS,
+            note=f"{len(cases)} cases for each client, {len(campaign.verdicts()):,} verdicts; {os.cpu_count()} cores",
+        )
+    ]
+
+
+benchmark = Benchmark("the wire kit on the four built-in clients", measure)
