@@ -1,0 +1,59 @@
+"""`groupspec test`: the generated suite: the specification and the reference, event by event, side by side."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import click
+
+from groupspec.conformance.commands._common import json_option, progress, results, write_json
+from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK
+from groupspec.conformance.stateful.campaign import DRIVERS, SuiteResult, run_suite
+
+MOST_MISSING = 20
+
+
+@click.command("test")
+@click.option("--driver", type=click.Choice(list(DRIVERS)), default="core", show_default=True, help="What is driven.")
+@click.option(
+    "--examples",
+    type=click.IntRange(0, 1_000_000),
+    default=200,
+    show_default=True,
+    help="Examples that Hypothesis draws for each machine and protocol, after all routes.",
+)
+@click.option("--seed", type=int, default=None, help="Draws the examples.  [default: drawn, and printed]")
+@json_option
+def command(driver: str, examples: int, seed: int | None, json_file: Path | None) -> int:
+    """Run the suite that is generated from the tables against the reference.
+
+    First every route: the shortest run to each transition, and to each pair of transitions that can follow each other.
+    Then drawn examples, each a route and a random walk. The core is driven event by event; the background driver runs
+    with its real threads in virtual time.
+
+    Example: groupspec test --driver background --examples 100 --seed 1
+    """
+    chosen = random.SystemRandom().randrange(2**32) if seed is None else seed
+    with progress("preparing") as steps:
+        result = run_suite(driver, examples, chosen, steps.now)
+    _show(result, examples, chosen)
+    write_json("test", result.data(), json_file)
+    return EXIT_CONFORMANCE_FAILURE if result.failures else EXIT_OK
+
+
+def _show(result: SuiteResult, examples: int, seed: int) -> None:
+    console = results()
+    for failure in result.failures:
+        console.print(f"DIVERGES {failure}\n", markup=False)
+    for missing in result.missing[:MOST_MISSING]:
+        console.print(f"never fired: {missing}", markup=False)
+    if len(result.missing) > MOST_MISSING:
+        console.print(f"... and {len(result.missing) - MOST_MISSING} more", markup=False)
+    console.print(
+        f"{result.driver}: transitions {result.transitions[0]:,} of {result.transitions[1]:,}, "
+        f"pairs {result.pairs[0]:,} of {result.pairs[1]:,}, {result.steps:,} steps in {result.seconds:.1f} s "
+        f"(and {result.preparing_seconds:.1f} s to find the routes), {len(result.failures)} divergences"
+    )
+    replay = f"groupspec test --driver {result.driver} --examples {examples} --seed {seed}"
+    console.print(f"replay: {replay}", markup=False)
