@@ -74,7 +74,10 @@ class Count(msgspec.Struct, frozen=True):
 
 
 class Generated(msgspec.Struct, frozen=True):
-    """`groupspec test --json`: one run of the generated suite. `coverage` is table label -> row id -> hits."""
+    """`groupspec test --json`: one run of the generated suite. `coverage` is table label -> row id -> hits.
+
+    `infeasible` are transitions that a table has for completeness and that no run of the composed member reaches.
+    """
 
     driver: str
     transitions: Count
@@ -83,6 +86,7 @@ class Generated(msgspec.Struct, frozen=True):
     seconds: float
     failures: tuple[str, ...] = ()
     coverage: dict[str, dict[str, int]] = {}
+    infeasible: dict[str, tuple[str, ...]] = {}
 
 
 class TraceViolation(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from groupspec.conformance.reports.inputs import Generated
 from groupspec.diagrams.coverage import Coverage
@@ -24,6 +24,7 @@ class MachinePicture:
         covered: Transitions that fired under every driver.
         total: Transitions of the table.
         missing: Rows that did not.
+        infeasible: Rows that no run of the composed member reaches: not drawn, not counted.
     """
 
     table: Table
@@ -32,6 +33,7 @@ class MachinePicture:
     covered: int
     total: int
     missing: tuple[str, ...]
+    infeasible: tuple[str, ...]
 
 
 def embedded(svg: str) -> str:
@@ -53,22 +55,24 @@ def machine_pictures(suites: Mapping[str, Generated]) -> list[MachinePicture]:
     Args:
         suites: Driver to its run. Those without coverage do not count.
     """
-    measured = [suite.coverage for suite in suites.values() if suite.coverage]
-    labels = {label for coverage in measured for label in coverage}
+    measured = [suite for suite in suites.values() if suite.coverage]
+    labels = {label for suite in measured for label in suite.coverage}
     return [
-        _picture(table, [coverage.get(table.label, {}) for coverage in measured])
+        _picture(table, [suite.coverage.get(table.label, {}) for suite in measured], measured[0].infeasible)
         for (_, _, profile), table in tables().items()
         if profile == "deployed" and table.label in labels
     ]
 
 
-def _picture(table: Table, measured: list[dict[str, int]]) -> MachinePicture:
-    least = {row.id: min(hits.get(row.id, 0) for hits in measured) for row in table.rows}
-    transitions = [row.id for row in table.rows if row.kind == "transition"]
+def _picture(table: Table, measured: list[dict[str, int]], infeasible: Mapping[str, tuple[str, ...]]) -> MachinePicture:
+    never = infeasible.get(table.label, ())
+    possible = replace(table, rows=tuple(row for row in table.rows if row.id not in never))
+    least = {row.id: min(hits.get(row.id, 0) for hits in measured) for row in possible.rows}
+    transitions = [row.id for row in possible.rows if row.kind == "transition"]
     missing = tuple(row for row in transitions if not least[row])
     svg, problem = "", ""
     try:
-        svg = embedded(render(dot(table, Coverage(least)), "svg").decode())
+        svg = embedded(render(dot(possible, Coverage(least)), "svg").decode())
     except LayoutProblem as trouble:
         problem = str(trouble)
-    return MachinePicture(table, svg, problem, len(transitions) - len(missing), len(transitions), missing)
+    return MachinePicture(table, svg, problem, len(transitions) - len(missing), len(transitions), missing, never)
