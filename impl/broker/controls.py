@@ -1,0 +1,136 @@
+"""What a scenario sees of the broker and does with it, as far as no socket is needed for that."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Protocol
+
+from groupspec.impl.broker.actions import Action, Match, Script
+from groupspec.impl.broker.cluster import Cluster
+from groupspec.impl.broker.group import Group
+from groupspec.impl.broker.log import WireEvent, WireLog
+from groupspec.impl.broker.phantom import Phantom
+from groupspec.impl.core.messages import Broker, TopicPartition
+
+
+class Lock(Protocol):
+    """What is needed of a `threading.RLock`; the server brings one."""
+
+    def __enter__(self) -> bool: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+
+
+class Controls:
+    """All methods may be called from any thread; requests wait for as long as one of them works."""
+
+    def __init__(
+        self, nodes: int, topics: Mapping[str, int], version_caps: Mapping[str, int], lock: Lock, log: WireLog
+    ) -> None:
+        if nodes < 1:
+            raise ValueError(f"a broker needs at least one node, not {nodes}")
+        self._nodes = nodes
+        self._lock = lock
+        self.log = log
+        self._script = Script()
+        self._cluster = Cluster(topics, nodes, version_caps, self._note_quietly)
+
+    # What a scenario sees --------------------------------------------------------------------------------------------
+
+    @property
+    def addresses(self) -> tuple[Broker, ...]:
+        """The nodes: id, host, port."""
+        return tuple(self._cluster.addresses)
+
+    @property
+    def bootstrap(self) -> str:
+        """The addresses as a client's bootstrap.servers."""
+        return ",".join(f"{node.host}:{node.port}" for node in self.addresses)
+
+    @property
+    def events(self) -> list[WireEvent]:
+        """The log so far."""
+        return self.log.events
+
+    def wait_for(
+        self, predicate: Callable[[WireEvent], bool], timeout_s: float, what: str, since: WireEvent | None = None
+    ) -> WireEvent:
+        """The first event in the log, after `since`, that the predicate accepts. Raises NotHappened, BrokerFailure."""
+        return self.log.wait_for(predicate, timeout_s, what, since)
+
+    def note(self, text: str) -> WireEvent:
+        """A remark in the log; what happens after it can be waited for with `since`."""
+        return self.log.add("note", text=text)
+
+    def _note_quietly(self, text: str) -> None:
+        self.note(text)
+
+    # What a scenario does --------------------------------------------------------------------------------------------
+
+    def on_next(self, api: str, action: Action, times: int = 1, match: Match | None = None) -> None:
+        """Do this with the next `times` requests of this API that `match` (given the request's event) accepts."""
+        with self._lock:
+            self._script.on_next(api, action, times, match)
+
+    def always(self, api: str, action: Action, match: Match | None = None) -> None:
+        """Do this with every request of this API that `match` accepts, until `clear_script`."""
+        with self._lock:
+            self._script.always(api, action, match)
+
+    def clear_script(self, api: str | None = None) -> None:
+        """Forget what was scripted for this API, or for all."""
+        with self._lock:
+            self._script.clear(api)
+
+    def unused_script(self) -> list[str]:
+        """What was scripted once and no request has met yet."""
+        with self._lock:
+            return self._script.unused()
+
+    @property
+    def coordinator(self) -> int:
+        """The node that coordinates the groups. Setting it moves them: the old node then says NOT_COORDINATOR."""
+        return self._cluster.coordinator
+
+    @coordinator.setter
+    def coordinator(self, node: int) -> None:
+        if not 1 <= node <= self._nodes:
+            raise ValueError(f"node {node} does not exist; there are 1 to {self._nodes}")
+        with self._lock:
+            self._cluster.coordinator = node
+        self.note(f"node {node} coordinates from now on")
+
+    @contextlib.contextmanager
+    def group(self, group_id: str) -> Iterator[Group]:
+        """A group's state, to look at and to change; requests wait as long as the `with` lasts."""
+        with self._lock:
+            yield self._cluster.group(group_id)
+
+    def announce_rebalance(self, group_id: str) -> None:
+        """Answer heartbeats with REBALANCE_IN_PROGRESS until the member has joined."""
+        with self.group(group_id) as group:
+            group.announce_rebalance()
+        self.note(f"group {group_id}: a rebalance is announced")
+
+    def add_phantom(self, group_id: str, *, leads: bool = False, takes: Sequence[TopicPartition] = ()) -> None:
+        """A second member is in the next round. Leading, it takes those partitions and leaves the others to the client."""
+        with self.group(group_id) as group:
+            group.add_phantom(Phantom(leads=leads, takes=frozenset(takes)))
+        self.note(f"group {group_id}: a phantom {'leads' if leads else 'takes part'} from the next round on")
+
+    def remove_phantom(self, group_id: str) -> None:
+        """The second member is gone from the next round on."""
+        with self.group(group_id) as group:
+            group.remove_phantom()
+        self.note(f"group {group_id}: the phantom is gone")
+
+    def set_partitions(self, topic: str, partitions: int) -> None:
+        """Create a topic, or give it more partitions."""
+        with self._lock:
+            self._cluster.topics.set_partitions(topic, partitions)
+            self._cluster.topic_ids.add(topic)
+        self.note(f"topic {topic} has {partitions} partitions")
