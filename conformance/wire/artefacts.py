@@ -74,19 +74,17 @@ LANES: Final = ("application", "client", "broker 1", "broker 2")
 
 def sequence(result: CaseResult) -> str:
     """The run as an SVG: the application, the client, the brokers; what broke a rule is marked."""
-    broken = {
-        judgement.at_us: f"{rule}: {judgement.reason}"
-        for rule, judgement in result.judgements.items()
-        if judgement.verdict in (Verdict.FAIL, Verdict.DEVIATION) and judgement.at_us is not None
-    }
+    broken: dict[int, list[diagram.Entry]] = {}
+    for rule, judgement in result.judgements.items():
+        if judgement.verdict in (Verdict.FAIL, Verdict.DEVIATION) and judgement.at_us is not None:
+            at_ms = (judgement.at_us - result.started_us) / 1000
+            mark = diagram.Entry(at_ms, "client", "", f"{rule} is broken", "violation", judgement.reason)
+            broken.setdefault(judgement.at_us, []).append(mark)
     drawn: list[diagram.Entry] = []
     for entry in result.entries:
         if _is_shown(entry):
             drawn.append(_drawn(entry, result.started_us))
-        if entry.at_us in broken:
-            reason = broken.pop(entry.at_us)
-            at_ms = (entry.at_us - result.started_us) / 1000
-            drawn.append(diagram.Entry(at_ms, "client", "", reason, "violation"))
+        drawn += broken.pop(entry.at_us, [])
     title = f"{result.case.id} against {result.client_name or result.client.name} {result.client_version}".strip()
     return diagram.sequence_svg(LANES, drawn, title)
 
@@ -97,8 +95,11 @@ def _drawn(entry: Entry, started_us: int) -> diagram.Entry:
     if entry.source == "kit":
         return diagram.Entry(at_ms, "broker 1", "", label, "note")
     if entry.source == "client":
-        kind: diagram.EntryKind = "callback" if entry.kind in CALLBACKS else "call"
-        return diagram.Entry(at_ms, "client" if kind == "callback" else "application", "", label, kind)
+        if entry.kind in CALLBACKS:
+            return diagram.Entry(at_ms, "client", "application", label, "callback")
+        if isinstance(entry.event, protocol.CallbackReturned):
+            return diagram.Entry(at_ms, "application", "client", f"{entry.event.callback} returned", "callback")
+        return diagram.Entry(at_ms, "application", "", label, "call")
     broker = f"broker {max(1, entry.node)}"
     note = describe(entry)
     if entry.kind == "request":

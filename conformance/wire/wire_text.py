@@ -53,10 +53,10 @@ def short(entry: Entry) -> str:
     if entry.source == "kit":
         return entry.text
     if entry.source == "client":
-        partitions = (
-            ", ".join(map(str, getattr(entry.event, "partitions", ()))) if entry.kind.startswith("partitions_") else ""
-        )
-        return f"{entry.kind} {partitions}".strip()
+        if not entry.kind.startswith("partitions_"):
+            return entry.kind
+        partitions = ", ".join(map(str, getattr(entry.event, "partitions", ())))
+        return f"{entry.kind}: {partitions or 'none'}"
     if entry.kind == "response":
         return f"{entry.api}: {entry.error or 'answered'}"
     if entry.kind == "request":

@@ -107,10 +107,8 @@ def one_protocol_throughout(history: History) -> Iterator[Finding]:
         if not same_member(history, before, sync) or lost_between(history, before, sync):
             continue
         start, end = before.answered_us or 0, sync.answered_us or 0
-        follows = history.first("JoinGroup", end)
-        until = follows.sent_us if follows is not None else history.ends_us
-        revoked = [c for c in history.callbacks if c.name == "partitions_revoked" and start <= c.started_us <= until]
-        given_up = frozenset[str]().union(*(c.partitions for c in revoked if c.started_us <= end))
+        revoked = [c for c in history.callbacks if c.name == "partitions_revoked" and start <= c.started_us <= end]
+        given_up = frozenset[str]().union(*(callback.partitions for callback in revoked))
         if history.settings.rebalance == "cooperative":
             too_much = given_up & assigned_by(sync)
             if too_much:
