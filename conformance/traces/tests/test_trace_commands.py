@@ -32,7 +32,8 @@ def test_a_broken_rule_ends_with_1_and_is_told_with_place_and_state(
     assert main(["trace", "check", str(file), "--json", str(tmp_path / "verdict.json")]) == 1
     out = capsys.readouterr().out
     assert "T-COMMIT-GENERATION (checks M1, C6)" in out
-    assert "rebalance.STABLE" in out
+    assert "commit_sent in rebalance." in out
+    assert "STABLE" in out
     assert f"{file}:" in out
     (violation,) = json.loads((tmp_path / "verdict.json").read_text())["violations"]
     assert (violation["rule"], violation["event"], violation["group"]) == (
