@@ -70,11 +70,20 @@ class Records:
         self._end = 0
 
     def take(self, at_most: int) -> list[ConsumerRecord]:
-        """Records that are the application's from now on, of several partitions if there are enough."""
+        """Records that are the application's from now on, of several partitions if there are enough.
+
+        Raises what the decoder raises; but never while others have been taken, whose positions have moved (rule O4): then
+        the next call raises it.
+        """
         taken: list[ConsumerRecord] = []
         while len(taken) < at_most and (buffered := self._subscription.next_buffered()) is not None:
             if buffered is not self._buffered:
-                self._open(buffered)
+                try:
+                    self._open(buffered)
+                except Exception:
+                    if taken:
+                        break
+                    raise
             taken += self._take_from(buffered, at_most - len(taken))
         return taken
 

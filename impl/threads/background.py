@@ -87,6 +87,11 @@ class BackgroundDriver:
         self._thread = self._runtime.thread(self._run, "background")
         self._thread.start()
 
+    def is_running(self) -> bool:
+        """Whether there is a background thread."""
+        with self._life:
+            return self._running
+
     def submit(self, event: ServerEvent) -> None:
         """Queue an event and wake the background thread for it."""
         if self._shut_down:

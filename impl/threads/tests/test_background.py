@@ -136,7 +136,7 @@ def test_H6_so_is_a_commit() -> None:
             commit.outcome()
 
 
-def test_Q1_what_was_on_its_way_when_the_thread_died_is_not_lost() -> None:
+def test_Q1_answers_that_were_on_their_way_when_the_thread_died_are_not_lost() -> None:
     with Stage() as stage:
         stage.stable(0)
         stage.expire("heartbeat")
@@ -144,6 +144,18 @@ def test_Q1_what_was_on_its_way_when_the_thread_died_is_not_lost() -> None:
         stage.transport.answer(NEVER_SENT, heartbeat_answer())
         stage.transport.answer(heartbeat.request_id, heartbeat_answer("REBALANCE_IN_PROGRESS"))
         stage.settle()
+        assert stage.state == "STABLE"
+        with pytest.raises(UnsolicitedResponse):
+            stage.poll()
+        stage.poll()
+        stage.poll()
+        assert stage.callbacks() == [("revoked", partitions(0))]
+
+
+def test_Q1_events_that_came_while_the_thread_was_dead_are_not_lost() -> None:
+    with Stage() as stage:
+        stage.stable(0)
+        stage.answer(NEVER_SENT, heartbeat_answer())
         stage.submit(EnforceRebalance("asked for while nobody listened"))
         assert stage.state == "STABLE"
         with pytest.raises(UnsolicitedResponse):
@@ -151,6 +163,24 @@ def test_Q1_what_was_on_its_way_when_the_thread_died_is_not_lost() -> None:
         stage.poll()
         stage.poll()
         assert stage.callbacks() == [("revoked", partitions(0))]
+
+
+def test_calls_that_wait_for_the_thread_work_after_it_was_revived() -> None:
+    with Stage() as stage:
+        stage.call(lambda consumer: consumer.assign(partitions(0)))
+        handle = stage.core.handle
+
+        def broken(event: InputEvent, now_ms: int) -> list[Output]:
+            raise ZeroDivisionError
+
+        stage.core.handle = broken  # type: ignore[method-assign]
+        stage.submit(Poll())
+        stage.core.handle = handle  # type: ignore[method-assign]
+        with pytest.raises(ZeroDivisionError):
+            stage.poll()
+        stage.poll()
+        stage.call(lambda consumer: consumer.assign(partitions(1)))
+        assert stage.ask(lambda consumer: consumer.assignment()) == set(partitions(1))
 
 
 def test_an_event_that_kills_the_thread_answers_its_own_future() -> None:
@@ -186,7 +216,9 @@ def test_Q1_what_is_left_over_at_the_end_is_cancelled_visibly() -> None:
     with Stage() as stage:
         stage.stable(0)
         future = stage.driver.call(lambda number: Unsubscribe(number))
-        stage.driver.shut_down(stage.runtime.now_ms())
+        before_ms = stage.runtime.now_ms()
+        stage.driver.shut_down(before_ms)
+        assert stage.runtime.now_ms() == before_ms  # the thread was woken, not waited for
         late = Commit({partitions(0)[0]: OffsetAndMetadata(5)}, 77)
         stage.driver.submit(late)
         assert future.done

@@ -252,3 +252,19 @@ def test_a_consumer_closes_itself_at_the_end_of_its_block() -> None:
         with stage.consumer:
             pass
         assert stage.transport.closed
+
+
+def test_L4_the_thread_is_woken_and_joined_before_its_network_goes() -> None:
+    with Stage() as stage:
+        before_ms = stage.runtime.now_ms()
+        close = stage.transport.close
+        running: list[bool] = []
+
+        def watched(timeout_ms: int) -> None:
+            running.append(stage.driver.is_running())
+            close(timeout_ms)
+
+        stage.transport.close = watched  # type: ignore[method-assign]
+        stage.driver.shut_down(before_ms)
+        assert running == [False]
+        assert stage.runtime.now_ms() == before_ms

@@ -267,6 +267,20 @@ def test_what_a_commit_callback_raises_comes_out_of_the_poll() -> None:
         assert caught.value.__notes__ == ["raised by the callback of commit_async()"]
 
 
+def test_M4_auto_commit_covers_what_was_returned_once_the_application_polls_again() -> None:
+    with Stage(enable_auto_commit=True) as stage:
+        stage.stable(0)
+        stage.fetched(10, 11)
+        assert len(stage.poll()) == 2
+        stage.advance(5_000)
+        assert "OffsetCommit" not in stage.sent()
+        stage.poll()
+        stage.advance(5_000)
+        request = stage.waiting("OffsetCommit").request
+        assert isinstance(request, OffsetCommitRequest)
+        assert request.offsets == {FIRST: OffsetAndMetadata(12)}
+
+
 def test_M4_a_commit_during_the_commit_before_a_rebalance_does_not_wait_for_a_poll_that_cannot_come() -> None:
     with Stage(enable_auto_commit=True) as stage:
         stage.stable(0)
@@ -312,6 +326,17 @@ def test_D8_assigned_by_hand_there_is_no_group() -> None:
             stage.subscribe()
         stage.call(lambda consumer: consumer.unsubscribe())
         stage.subscribe()
+
+
+def test_what_was_assigned_is_there_when_assign_returns() -> None:
+    with Stage() as stage:
+
+        def assign_and_look(consumer: Consumer) -> set[TopicPartition]:
+            consumer.assign(partitions(0, 1))
+            consumer.seek(FIRST, 7)
+            return consumer.assignment()
+
+        assert stage.call(assign_and_look) == set(partitions(0, 1))
 
 
 def test_without_a_group_nothing_can_be_subscribed() -> None:
