@@ -222,7 +222,7 @@ class Kit:
         for partition in sorted(self.stage.assigned() if partitions is None else partitions):
             self._expect(f"records of {partition}", _has_records(partition), rule, since)
 
-    def expect_heartbeats(self, *, rule: str, since: Entry, for_ms: int = 800) -> None:
+    def expect_heartbeats(self, *, rule: str, since: Entry, for_ms: int = 900) -> None:
         """Heartbeats answered NONE: one soon, and one still so long afterwards."""
         for later_ms in (0, for_ms):
             test = _is_answer("Heartbeat", "NONE", since.at_us + 1000 * later_ms)

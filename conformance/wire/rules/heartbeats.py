@@ -21,6 +21,11 @@ def bound_ms(history: History) -> float:
     return max(3 * interval, interval + 200)
 
 
+def length_ms(stretch: Stretch) -> float:
+    """How long it was by the clock: long enough to tell anything?"""
+    return (stretch[1] - stretch[0]) / 1000
+
+
 def silences(history: History, stretch: Stretch) -> Iterator[tuple[float, int]]:
     """Each time within a stretch in which no heartbeat was sent and none was out: how long (ms), and where it ends.
 
@@ -81,7 +86,7 @@ def still_member(history: History, at_us: int) -> bool:
 
 def judge_silence(history: History, stretch: Stretch, when: str) -> Iterator[Finding]:
     """No finding for a stretch too short to tell."""
-    if history.took_ms(*stretch) < bound_ms(history):
+    if length_ms(stretch) < bound_ms(history):
         return
     worst, at_us = max(silences(history, stretch), default=(0.0, stretch[1]))
     if worst > bound_ms(history):
@@ -125,7 +130,7 @@ def heartbeats_are_regular(history: History) -> Iterator[Finding]:
     """About every interval while the member is stable."""
     interval = history.settings.heartbeat_interval_ms
     for stretch in stable_stretches(history):
-        if history.took_ms(*stretch) < 2 * bound_ms(history):
+        if length_ms(stretch) < 2 * bound_ms(history):
             continue
         worst, at_us = max(silences(history, stretch), default=(0.0, stretch[1]))
         if worst > bound_ms(history):
@@ -165,7 +170,7 @@ def heartbeats_run_after_the_round(history: History) -> Iterator[Finding]:
         start = sync.answered_us or 0
         end = min((at_us for at_us in disturbances(history) if at_us > start), default=history.ends_us)
         beat = history.first("Heartbeat", start)
-        if history.took_ms(start, end) < 2 * bound_ms(history):
+        if length_ms((start, end)) < 2 * bound_ms(history):
             continue
         if beat is None or beat.sent_us > end:
             yield broken(f"no heartbeat in {history.took_ms(start, end):.0f} ms after the round had ended", end)
