@@ -45,6 +45,9 @@ ANSWERED_BY_ITSELF = ("Metadata", "ListOffsets", "LeaveGroup", "OffsetFetch")
 """Requests that no event of the member's machines answers: the adapter answers them at once."""
 
 _TIMER_OF = {event: timer for timer, event in TIMERS.items()}
+NEVER_MS = 2**31 - 1
+"""For timers that no event of the machines stands for."""
+
 _NEVER_SENT = 10**9
 
 
@@ -57,6 +60,8 @@ def config_for(member: Member, start: MemberState) -> Config:
         enable_auto_commit=bool(member.value_of(start, "auto_commit")),
         partition_assignment_strategy=("cooperative-sticky",) if member.rebalance == "cooperative" else ("range",),
         auto_offset_reset="earliest",
+        auto_commit_interval_ms=NEVER_MS,
+        metadata_max_age_ms=NEVER_MS,
     )
 
 
@@ -79,6 +84,16 @@ class CoreAdapter:
         self.core = Core(self.config, self.subscription)
         self.translation.sent.clear()
         probe(self.core, self.record)
+
+    def pass_time(self) -> list[Observation]:
+        """The clock jumps to the next deadline."""
+        self.record.clear()
+        deadline_ms = self.core.next_deadline_ms()
+        if deadline_ms is not None:
+            self.now_ms = max(self.now_ms, deadline_ms)
+            for output in self.core.advance(self.now_ms):
+                self._serve(output)
+        return list(self.record)
 
     def end(self) -> None:
         """There is nothing to take down."""
@@ -180,16 +195,15 @@ class CoreAdapter:
                 self.subscription.seek(partition, self._offset)
 
     def _give(self, event: impl.InputEvent) -> None:
-        outputs = self.core.handle(event, self.now_ms)
-        for output in outputs:
-            if isinstance(output, SendRequest):
-                sent = Sent(output.request_id, output.request, "", -1)
-                if sent.api in ANSWERED_BY_ITSELF and not sent.is_asked:
-                    self._give(
-                        impl.ResponseReceived(
-                            output.request_id, self.coordinator.answer(output.request, ErrorCode.NONE)
-                        )
-                    )
+        for output in self.core.handle(event, self.now_ms):
+            self._serve(output)
+
+    def _serve(self, output: impl.Output) -> None:
+        if isinstance(output, SendRequest):
+            sent = Sent(output.request_id, output.request, "", -1)
+            if sent.api in ANSWERED_BY_ITSELF and not sent.is_asked:
+                response = self.coordinator.answer(output.request, ErrorCode.NONE)
+                self._give(impl.ResponseReceived(output.request_id, response))
 
     def _command(self, event: str) -> None:
         self._futures += 1

@@ -17,6 +17,7 @@ from groupspec.conformance.stateful.routes import Offer
 from groupspec.conformance.stateful.translation import ASKED, EVENTS_OF, MANUAL, TIMERS, Sent, Translation
 from groupspec.impl.consumer import Consumer, Settings
 from groupspec.impl.core import events as impl
+from groupspec.impl.core.config import Config
 from groupspec.impl.core.core import Core
 from groupspec.impl.core.events import Description, SendRequest
 from groupspec.impl.core.messages import (
@@ -42,6 +43,20 @@ _QUEUED = ("application_polled", "leave_requested", "rejoin_requested", "commit_
 _CALLS_POLL = ("application_polled", "callback_started", "partitions_assigned")
 
 
+def settings_for(config: Config) -> Settings:
+    """The same configuration, as the consumer's keyword arguments."""
+    return {
+        "group_id": config.group_id,
+        "client_id": config.client_id,
+        "group_instance_id": config.group_instance_id,
+        "enable_auto_commit": config.enable_auto_commit,
+        "partition_assignment_strategy": config.partition_assignment_strategy,
+        "auto_offset_reset": config.auto_offset_reset,
+        "auto_commit_interval_ms": config.auto_commit_interval_ms,
+        "metadata_max_age_ms": config.metadata_max_age_ms,
+    }
+
+
 class ProbedConsumer(DrivenConsumer):
     """A driven consumer whose core is watched from its first event on."""
 
@@ -59,20 +74,19 @@ class DriverAdapter:
 
     def __init__(self, member: Member, start: MemberState) -> None:
         self.member = member
-        config = config_for(member, start)
-        self.settings: Settings = {
-            "group_id": config.group_id,
-            "client_id": config.client_id,
-            "group_instance_id": config.group_instance_id,
-            "enable_auto_commit": config.enable_auto_commit,
-            "partition_assignment_strategy": config.partition_assignment_strategy,
-            "auto_offset_reset": config.auto_offset_reset,
-        }
+        self.settings = settings_for(config_for(member, start))
         self.translation = Translation(member)
         self.coordinator = Coordinator()
         self.record: list[Observation] = []
         self.driven: ProbedConsumer | None = None
         self._offset = 10
+
+    def pass_time(self) -> list[Observation]:
+        """The clock jumps to the next deadline."""
+        self.record.clear()
+        if self.driven is not None:
+            self.driven.runtime.advance_to_next_deadline()
+        return list(self.record)
 
     def end(self) -> None:
         """Take the threads down."""
@@ -220,8 +234,9 @@ class DriverAdapter:
             self.driven.release()
         elif event in _CALLS_POLL:
             self._poll()
-            if event == "partitions_assigned" and self.driven.listener.inside is not None:
-                self.driven.release()
+            inside = self.driven.listener.inside
+            if event != "application_polled" and inside is not None and inside.kind == "assigned":
+                self.driven.release()  # for a revocation: a callback that was due before it
         elif event == "rejoin_requested":
             self.driven.submit(impl.EnforceRebalance("a test wants it"))
         elif event == "commit_or_fetch_asked":

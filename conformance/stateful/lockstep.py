@@ -45,6 +45,9 @@ class Adapter(Protocol):
     def perform(self, offer: Offer, variant: int, state: MemberState, illegal: bool) -> list[Observation]:
         """Bring it about, and say what passed the front door. `variant` picks one of several errors that mean the same."""
 
+    def pass_time(self) -> list[Observation]:
+        """Let the timers that are due next expire, in their own order."""
+
     def end(self) -> None:
         """Take everything down."""
 
@@ -76,14 +79,26 @@ class Lockstep:
         if not self.adapter.can(offer, self.state, illegal):
             return False
         self.history.append(str(offer) + (" (illegal)" if illegal else ""))
+        self._follow_all(self.adapter.perform(offer, variant, self.state, illegal))
+        return True
+
+    def time_passes(self) -> None:
+        """Let the timers that are due next expire, in their own order.
+
+        Raises:
+            Divergence: model and implementation make different things of it.
+        """
+        self.history.append("time passes")
+        self._follow_all(self.adapter.pass_time())
+
+    def _follow_all(self, seen: list[Observation]) -> None:
         said: list[str] = []
         expected: list[str] = []
-        for observation in self.adapter.perform(offer, variant, self.state, illegal):
+        for observation in seen:
             said += _said(observation.outputs)
             expected += self._follow(observation)
         if Counter(said) != Counter(expected):
             raise self._divergence("what was sent", expected, said)
-        return True
 
     def _is_illegal(self, offer: Offer) -> bool:
         try:

@@ -17,7 +17,7 @@ from groupspec.conformance.stateful.routes import Goal, Offer
 from groupspec.conformance.stateful.translation import api_of
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.core import Core
-from groupspec.impl.core.events import PartitionDescription, SendRequest
+from groupspec.impl.core.events import Description, PartitionDescription, SendRequest
 from groupspec.impl.core.messages import (
     ErrorCode,
     FetchedOffset,
@@ -38,7 +38,6 @@ from groupspec.spec.compiler.member import Member, MemberState, Move
 
 SUBJECT = PARTITIONS[0]
 OTHER = PARTITIONS[1]
-RECORDS = b"records, which the core does not look into"
 _LEFT_OPEN = ("OffsetFetch", "ListOffsets", "Fetch")
 _NOT_HERE = PartitionDescription("UNASSIGNED")
 
@@ -48,8 +47,7 @@ class PartitionAdapter:
 
     def __init__(self, member: Member, start: MemberState) -> None:
         self.cooperative = member.rebalance == "cooperative"
-        self.subscription = SubscriptionState()
-        self.core = Core(config_for(member, start), self.subscription)
+        self._build(member, start)
         self.coordinator = Coordinator()
         self.open: dict[int, Request] = {}
         self.given_up: set[int] = set()
@@ -57,6 +55,10 @@ class PartitionAdapter:
         self.now_ms = 1_000
         self._offset = 100
         self._in_group = False
+
+    def _build(self, member: Member, start: MemberState) -> None:
+        self.subscription = SubscriptionState()
+        self.core = Core(config_for(member, start), self.subscription)
 
     # What can happen --------------------------------------------------------------------------------------------------
 
@@ -93,9 +95,16 @@ class PartitionAdapter:
 
     # Making it happen -------------------------------------------------------------------------------------------------
 
-    def perform(self, offer: Offer, variant: int) -> None:
-        """Bring the event about."""
+    def perform(self, offer: Offer, variant: int) -> list[Offer]:
+        """Bring the event about; what has happened to the partition by that, in order."""
         self.emitted.clear()
+        self._act(offer, variant)
+        return [offer]
+
+    def end(self) -> None:
+        """There is nothing to take down."""
+
+    def _act(self, offer: Offer, variant: int) -> None:
         self.now_ms += 1
         current = bool(dict(offer.inputs).get("current", True))
         match offer.event:
@@ -112,13 +121,13 @@ class PartitionAdapter:
             case "sought":
                 self._offset += 1
                 self._give_up()
-                self.subscription.seek(SUBJECT, self._offset)
+                self._seek()
                 self._give(impl.Poll())
             case "paused_by_user":
-                self.subscription.pause([SUBJECT])
+                self._pause(SUBJECT)
                 self._give(impl.Poll())
             case "resumed_by_user":
-                self.subscription.resume([SUBJECT])
+                self._resume()
                 self._give(impl.Poll())
             case "position_found":
                 self._find_position(current, variant)
@@ -129,6 +138,18 @@ class PartitionAdapter:
                 self._give(impl.Poll())
             case _:
                 self._answer_fetch(offer.event, current)
+
+    def _seek(self) -> None:
+        self.subscription.seek(SUBJECT, self._offset)
+
+    def _pause(self, partition: TopicPartition) -> None:
+        self.subscription.pause([partition])
+
+    def _resume(self) -> None:
+        self.subscription.resume([SUBJECT])
+
+    def _describe(self) -> Description:
+        return self.core.describe()
 
     def _give(self, event: impl.InputEvent) -> None:
         for output in self.core.handle(event, self.now_ms):
@@ -153,14 +174,14 @@ class PartitionAdapter:
     def _have_added(self) -> None:
         if not self._in_group:
             self._in_group = True
-            if self.core.describe().connection == "DOWN":
+            if self._describe().connection == "DOWN":
                 self._give(impl.Start())
             self._give(impl.Subscribe((TOPIC,)))
             self._give(impl.Poll())
-        elif self.core.describe().rebalance == "STABLE":
+        elif self._describe().rebalance == "STABLE":
             self._give(impl.EnforceRebalance("a test wants it"))
         self._until_synced((SUBJECT, OTHER))
-        self.subscription.pause([OTHER])
+        self._pause(OTHER)
 
     def _have_taken(self) -> None:
         if self.observe().state == "ASSIGNED":
@@ -178,15 +199,15 @@ class PartitionAdapter:
                 return
             if not any(self._answer(api) for api in ("FindCoordinator", "OffsetCommit", "JoinGroup")):
                 self._end_callbacks()
-        raise AssertionError(f"the member does not join: {self.core.describe()}")
+        raise AssertionError(f"the member does not join: {self._describe()}")
 
     def _end_callbacks(self) -> None:
         self._answer("OffsetCommit")
-        state = self.core.describe().rebalance
+        state = self._describe().rebalance
         if state == "REVOKING_PARTITION":
             self._give(impl.CallbackStarted())
             self._give(impl.PartitionsRevoked())
-        if self.core.describe().rebalance == "ASSIGNING_PARTITIONS":
+        if self._describe().rebalance == "ASSIGNING_PARTITIONS":
             self._give(impl.PartitionsAssigned())
 
     # Positions and records --------------------------------------------------------------------------------------------
@@ -216,8 +237,10 @@ class PartitionAdapter:
         request = self.open.pop(number)
         assert isinstance(request, FetchRequest)
         error = ErrorCode.OFFSET_OUT_OF_RANGE if event == "fetch_out_of_range" else ErrorCode.NONE
-        content = RECORDS if event == "fetch_answered" else b""
-        response: Response = FetchResponse({p: FetchedPartition(content, 1_000, error) for p in request.offsets})
+        found = event == "fetch_answered"
+        response: Response = FetchResponse(
+            {p: FetchedPartition(_records(at) if found else b"", 1_000, error) for p, at in request.offsets.items()}
+        )
         self._give(impl.ResponseReceived(number, response))
 
     def _return_records(self, more: bool) -> None:
@@ -233,7 +256,12 @@ class PartitionAdapter:
 
     def observe(self) -> PartitionDescription:
         """The partition, as the core describes it."""
-        return self.core.describe().partitions.get(SUBJECT, _NOT_HERE)
+        return self._describe().partitions.get(SUBJECT, _NOT_HERE)
+
+
+def _records(offset: int) -> bytes:
+    """Two records from an offset on, in the form that the driven consumer's decoder reads; the core does not look."""
+    return b"%d:first\n%d:second" % (offset, offset + 1)
 
 
 def _is_about(request: Request) -> bool:
@@ -267,11 +295,13 @@ class PartitionLockstep:
         if not self.adapter.can(offer):
             return False
         self.history.append(str(offer))
-        reaction = self.member.react(self.state, offer.event, dict(offer.inputs))
-        self.adapter.perform(offer, variant)
-        self.state = reaction.state
-        self.moves += reaction.moves
-        self._compare("what was sent", [word for word in reaction.emitted if word == "Fetch"], self.adapter.emitted)
+        emitted: list[str] = []
+        for happened in self.adapter.perform(offer, variant):
+            reaction = self.member.react(self.state, happened.event, dict(happened.inputs))
+            self.state = reaction.state
+            self.moves += reaction.moves
+            emitted += (word for word in reaction.emitted if word == "Fetch")
+        self._compare("what was sent", emitted, self.adapter.emitted)
         described = self.adapter.observe()
         self._compare("state", self.member.state_of(self.state, "subscription"), described.state)
         self._compare("position", self._value("position"), described.position is not None)
@@ -291,8 +321,12 @@ class PartitionLockstep:
                 f"after ({self.member.rebalance})\n  {story}"
             )
 
+    def time_passes(self) -> None:
+        """No timer is this machine's."""
+
     def end(self) -> None:
-        """There is nothing to take down."""
+        """Take the implementation down."""
+        self.adapter.end()
 
     def fired(self) -> list[Goal]:
         """(machine, row) of every transition that has fired, in order."""

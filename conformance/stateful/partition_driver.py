@@ -1,0 +1,154 @@
+"""One partition of a whole consumer: the same machine, with both threads in between.
+
+The application's calls do more at once than the machine's events: a poll runs callbacks, asks for records and returns what
+it has. So what has happened to the partition is read off what passed the core's front door: answers and commands by name, its
+coming and going by whether the member has it.
+"""
+
+from __future__ import annotations
+
+from groupspec.conformance.stateful.answers import TOPIC
+from groupspec.conformance.stateful.core_adapter import config_for
+from groupspec.conformance.stateful.driver_adapter import ProbedConsumer, settings_for
+from groupspec.conformance.stateful.lockstep import Observation
+from groupspec.conformance.stateful.partition import SUBJECT, PartitionAdapter, _is_about
+from groupspec.conformance.stateful.routes import Offer
+from groupspec.conformance.stateful.translation import api_of
+from groupspec.impl.core import events as impl
+from groupspec.impl.core.events import Description
+from groupspec.impl.core.messages import (
+    ErrorCode,
+    FetchRequest,
+    FetchResponse,
+    ListOffsetsResponse,
+    MetadataRequest,
+    OffsetFetchResponse,
+    TopicPartition,
+)
+from groupspec.spec.compiler.member import Member, MemberState
+
+
+class PartitionDriverAdapter(PartitionAdapter):
+    """A consumer in a group of its own, of which one partition is watched."""
+
+    def _build(self, member: Member, start: MemberState) -> None:
+        self.record: list[Observation] = []
+        self.returned: list[Offer] = []
+        self._seen = 0
+        self._silently = False  # callbacks are answered by events in the queue, and not inside a poll
+        self.driven = ProbedConsumer(self.record, {**settings_for(config_for(member, start)), "max_poll_records": 1})
+        self.driven.transport.answer_always(
+            MetadataRequest, lambda request: self.coordinator.answer(request, ErrorCode.NONE)
+        )
+
+    def end(self) -> None:
+        """Take the threads down."""
+        self.driven.close()
+
+    def perform(self, offer: Offer, variant: int) -> list[Offer]:
+        """Bring the event about; what has happened to the partition by that, in order."""
+        self.emitted.clear()
+        self.record.clear()
+        self.returned.clear()
+        stale = set(self.given_up)
+        self._silently = variant % 2 == 1
+        self._act(offer, variant)
+        directly = [offer] if offer.event in ("sought", "paused_by_user", "resumed_by_user") else []
+        return [*directly, *self.returned, *(o for seen in self.record for o in self._named(seen, stale))]
+
+    # What happened ----------------------------------------------------------------------------------------------------
+
+    def _named(self, seen: Observation, stale: set[int]) -> list[Offer]:
+        before, after = seen.before.partitions.get(SUBJECT), seen.after.partitions.get(SUBJECT)
+        named = []
+        if isinstance(seen.event, impl.Fetch):
+            named.append(Offer("fetch_requested"))
+        if isinstance(seen.event, impl.ResponseReceived):
+            named += self._named_answer(seen.event, (("current", seen.event.request_id not in stale),))
+        if before is None and after is not None:
+            named.append(Offer("partition_added"))
+        elif before is not None and after is None:
+            named.append(Offer("partition_removed"))
+        elif before is not None and after is not None:
+            if before.state == "ASSIGNED" and after.state not in ("ASSIGNED", "PENDING_REVOCATION"):
+                named.append(Offer("partition_enabled"))
+            if before.state != after.state == "PENDING_REVOCATION":
+                named.append(Offer("revocation_pending"))
+        return named
+
+    def _named_answer(self, event: impl.ResponseReceived, current: tuple[tuple[str, bool]]) -> list[Offer]:
+        match event.response:
+            case OffsetFetchResponse() if SUBJECT in event.response.offsets:
+                found = event.response.offsets[SUBJECT].offset >= 0
+                return [Offer("position_found", current)] if found else []
+            case ListOffsetsResponse() if SUBJECT in event.response.offsets:
+                return [Offer("position_found", current)]
+            case FetchResponse() if SUBJECT in event.response.partitions:
+                fetched = event.response.partitions[SUBJECT]
+                if fetched.error:
+                    return [Offer("fetch_out_of_range", current)]
+                return [Offer("fetch_answered" if fetched.record_bytes else "fetch_failed", current)]
+            case _:
+                return []
+
+    # The application and the network ----------------------------------------------------------------------------------
+
+    def _describe(self) -> Description:
+        return self.driven.describe()
+
+    def _give(self, event: impl.InputEvent) -> None:
+        match event:
+            case impl.Start():
+                pass
+            case impl.Subscribe():
+                self.driven.call(lambda consumer: consumer.subscribe([TOPIC], self.driven.listener))
+            case impl.Unsubscribe():
+                self.driven.driver.call(impl.Unsubscribe)
+                self.driven.settle()
+            case impl.ResponseReceived():
+                self.driven.answer(event.request_id, event.response)
+            case impl.CallbackStarted() | impl.PartitionsRevoked() | impl.PartitionsAssigned() if self._silently:
+                self._drain()
+                self.driven.submit(event)
+            case impl.CallbackStarted() | impl.PartitionsAssigned():
+                self._poll()
+            case impl.PartitionsRevoked():
+                pass  # the poll that began the callback has ended it too
+            case impl.ServerEvent():
+                self.driven.submit(event)
+            case impl.TimerExpired():
+                self.driven.expire(event.timer)
+        self._note_sent()
+
+    def _poll(self) -> None:
+        described = self.observe()
+        records = self.driven.call(lambda consumer: consumer.poll(0))
+        if any(TopicPartition(r.topic, r.partition) == SUBJECT for r in records):
+            more = described.buffered and self.driven.core.subscription.describe()[SUBJECT].buffered
+            self.returned.append(Offer("records_returned", (("more", more),)))
+
+    def _drain(self) -> None:
+        """Take the callbacks that are due out of the queue."""
+        while self.driven.driver.next_consumer_event() is not None:
+            pass
+
+    def _return_records(self, more: bool) -> None:
+        self._poll()
+
+    def _seek(self) -> None:
+        self.driven.call(lambda consumer: consumer.seek(SUBJECT, self._offset))
+
+    def _pause(self, partition: TopicPartition) -> None:
+        self.driven.call(lambda consumer: consumer.pause([partition]))
+
+    def _resume(self) -> None:
+        self.driven.call(lambda consumer: consumer.resume([SUBJECT]))
+
+    def _note_sent(self) -> None:
+        sent = self.driven.transport.sent
+        for output in sent[self._seen :]:
+            if api_of(output.request) != "Metadata":
+                self.open[output.request_id] = output.request
+            if isinstance(output.request, FetchRequest) and _is_about(output.request):
+                self.emitted.append("Fetch")
+        self._seen = len(sent)

@@ -1,0 +1,80 @@
+"""The reference follows the specification: the sans-IO core, and the whole consumer with both its threads."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupspec.conformance.stateful.lockstep import Divergence
+from groupspec.conformance.stateful.routes import MEMBER, member_of, pair_routes, transition_routes
+from groupspec.conformance.stateful.suite import (
+    REBALANCES,
+    TARGETS,
+    Coverage,
+    Start,
+    cover,
+    make_machine,
+    run_machine,
+    start_background,
+    start_core,
+)
+from groupspec.impl.core import dispatch
+
+IMPLEMENTATIONS = pytest.mark.parametrize("start", [start_core, start_background], ids=["core", "background"])
+
+
+@IMPLEMENTATIONS
+@pytest.mark.parametrize("rebalance", REBALANCES)
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_feasible_transition_and_nearly_every_pair_fires_and_agrees(
+    target: str, rebalance: str, start: Start
+) -> None:
+    coverage = cover(target, rebalance, start)
+
+    pairs = pair_routes(target, rebalance)
+    assert coverage.missing(transition_routes(target, rebalance)) == []
+    assert len(coverage.missing(pairs)) <= 0.05 * len(pairs)
+
+
+@pytest.mark.parametrize("rebalance", REBALANCES)
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_core_follows_random_events_after_random_routes(target: str, rebalance: str) -> None:
+    coverage = Coverage()
+    run_machine(make_machine(target, rebalance, start_core, coverage), examples=150)
+
+    assert coverage.examples >= 150
+
+
+@pytest.mark.parametrize("rebalance", REBALANCES)
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_background_driver_follows_random_events_after_random_routes(target: str, rebalance: str) -> None:
+    coverage = Coverage()
+    run_machine(make_machine(target, rebalance, start_background, coverage), examples=60)
+
+    assert coverage.examples >= 60
+
+
+@pytest.mark.exhaustive
+@IMPLEMENTATIONS
+@pytest.mark.parametrize("rebalance", REBALANCES)
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_long_random_walk_agrees(target: str, rebalance: str, start: Start) -> None:
+    run_machine(make_machine(target, rebalance, start, Coverage()), examples=1_000, steps=40, seed_value=62)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_machine_has_a_rule_for_every_event_and_one_for_time(target: str) -> None:
+    machine = make_machine(target, "eager", start_core, Coverage())
+
+    events = {event for event, _ in member_of(target, "eager").offers}
+    assert events | {"time_passes", "begin"} <= set(vars(machine))
+
+
+def test_a_failure_is_a_short_story_that_names_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(dispatch.HANDLERS, ("Heartbeat", "REBALANCE_IN_PROGRESS"), lambda core, happening: None)
+    with pytest.raises(Divergence) as failure:
+        cover(MEMBER, "cooperative", start_core)
+
+    story = str(failure.value)
+    assert "the specification says:" in story
+    assert "the implementation says:" in story
+    assert "heartbeat_rebalance_in_progress" in story
