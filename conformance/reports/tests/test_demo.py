@@ -1,0 +1,122 @@
+"""The demo: parts that fail, hang or lie are told as such, and only the reference decides the exit code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_INTERNAL, EXIT_OK, EXIT_USAGE
+from groupspec.conformance.reports.demo_parts import LOG, Outcome, Part, Runner, lanes, trace_arguments
+from groupspec.conformance.reports.demo_story import Found, exit_code, gather, page, summary
+from groupspec.conformance.reports.html import report_html
+from groupspec.conformance.reports.inputs import ClientVerdicts, Conform, Generated
+from groupspec.conformance.reports.tests import samples
+
+LIST = Part("wire", "the list", lambda out: ["conform", "--list"], 60)
+UNKNOWN = Part("log", "an unknown group", lambda out: ["trace", "why", "nobody", str(LOG)], 60)
+AFTER = Part("traces", "what needs the log", lambda out: ["doctor"], 60, needs="log")
+ENDLESS = Part("core", "a suite without end", lambda out: ["test", "--examples", "1000000"], 0.5)
+
+
+def _no_one(part: Part, outcome: Outcome | None) -> None:
+    pass
+
+
+def _outcome(part: str, code: int = 0, status: str = "ok") -> Outcome:
+    return Outcome(
+        Part(part, part, lambda out: [], 1), "ok" if status == "ok" else "failed", code, 1.0, "groupspec x", "why"
+    )
+
+
+@pytest.mark.realtime
+def test_each_part_is_a_process_and_a_failing_one_stops_only_what_needs_it(tmp_path: Path) -> None:
+    outcomes = Runner(tmp_path, _no_one).run(((LIST,), (UNKNOWN, AFTER)))
+    assert outcomes["wire"].status == "ok"
+    assert (tmp_path / "wire.json").exists()
+    assert outcomes["log"].status == "failed"
+    assert outcomes["log"].code == EXIT_USAGE
+    assert "the logs have nothing about group nobody" in outcomes["log"].said
+    assert outcomes["traces"].status == "left out"
+
+
+@pytest.mark.realtime
+def test_a_part_that_does_not_end_is_stopped_and_says_so(tmp_path: Path) -> None:
+    outcome = Runner(tmp_path, _no_one).run(((ENDLESS,),))["core"]
+    assert (outcome.status, outcome.said) == ("failed", "it was stopped after 0 s")
+    assert outcome.seconds < 20
+
+
+def test_the_lanes_have_every_part_and_the_quick_ones_fewer() -> None:
+    parts = [part.id for lane in lanes(quick=False) for part in lane]
+    assert sorted(parts) == ["background", "core", "log", "pictures", "traces", "wire"]
+    assert "background" not in [part.id for lane in lanes(quick=True) for part in lane]
+
+
+def test_only_the_traces_of_this_demo_are_checked(tmp_path: Path) -> None:
+    (tmp_path / "wire.json").write_bytes(msgspec.json.encode(samples.conform()))
+    samples.write_run(tmp_path / "wire")
+    (tmp_path / "wire" / "someone-else").mkdir()
+    (tmp_path / "wire" / "someone-else" / "trace.ndjson").write_text("{}")
+    words = trace_arguments(tmp_path)
+    assert words[:4] == ["trace", "check", "--engine", "spark"]
+    assert words[4:] == [str(tmp_path / "wire" / "kafka-python" / "rebalance-eager" / "trace.ndjson")]
+
+
+def _found(*verdicts: str, failures: tuple[str, ...] = ()) -> Found:
+    reference = ClientVerdicts("reference", "0.1", tuple(samples.row("J1", verdict) for verdict in verdicts))
+    other = ClientVerdicts("aiokafka", "0.14", (samples.row("J1", "FAIL"), samples.row("J2", "INCONCLUSIVE")))
+    suite = samples.generated("core")
+    told = Generated("core", suite.transitions, suite.pairs, suite.steps, suite.seconds, failures)
+    return Found(None, Conform((reference, other), 1.0), {"core": told}, None, None)
+
+
+@pytest.mark.parametrize(
+    ("found", "part", "code"),
+    [
+        (_found("PASS"), _outcome("wire"), EXIT_OK),
+        (_found("PASS", "FAIL"), _outcome("wire"), EXIT_CONFORMANCE_FAILURE),
+        (_found("PASS", failures=("state after poll",)), _outcome("wire"), EXIT_CONFORMANCE_FAILURE),
+        (_found("PASS", "INCONCLUSIVE"), _outcome("wire"), EXIT_INCONCLUSIVE),
+        (_found("PASS"), _outcome("log", 2, "failed"), EXIT_USAGE),
+        (_found("PASS"), _outcome("log", 3, "failed"), EXIT_INTERNAL),
+        (_found("FAIL"), _outcome("log", 3, "failed"), EXIT_CONFORMANCE_FAILURE),
+    ],
+    ids=["all well", "reference fails", "suite diverges", "inconclusive", "no Java", "internal", "both"],
+)
+def test_the_exit_code_is_the_references(found: Found, part: Outcome, code: int) -> None:
+    assert exit_code(found, {part.part.id: part}) == code
+
+
+def test_a_violation_in_the_references_own_trace_is_its_failure(tmp_path: Path) -> None:
+    check = samples.results(tmp_path).trace_check
+    assert check
+    found = Found(None, None, {}, check, None)
+    assert exit_code(found, {}) == EXIT_OK
+    own = msgspec.structs.replace(check.violations[0], run="reference/first-join/1")
+    broken = Found(None, None, {}, msgspec.structs.replace(check, violations=(own,)), None)
+    assert exit_code(broken, {}) == EXIT_CONFORMANCE_FAILURE
+
+
+def test_a_result_that_cannot_be_read_makes_its_part_fail_and_the_page_says_so(tmp_path: Path) -> None:
+    (tmp_path / "wire.json").write_text("not JSON")
+    found, judged = gather(tmp_path, {"wire": _outcome("wire")})
+    assert found.conform is None
+    assert judged["wire"].status == "failed"
+    assert exit_code(found, judged) == EXIT_INTERNAL
+    text = report_html(page(tmp_path, found, judged))
+    assert "wire failed." in text
+    lines = summary(found, judged, tmp_path / "report.html")
+    assert "FAILED: this is no result of groupspec" in lines[0]
+    assert lines[-1].endswith("report.html")
+
+
+def test_the_summary_has_at_most_ten_lines_and_ends_with_the_report(tmp_path: Path) -> None:
+    everything = samples.results(tmp_path)
+    clients = tuple(ClientVerdicts(name, "1", (samples.row("J1", "PASS"),)) for name in "abcd")
+    found = Found(None, Conform(clients, 1.0), everything.generated, everything.trace_check, everything.why)
+    lines = summary(found, {"wire": _outcome("wire")}, tmp_path / "report.html")
+    assert len(lines) <= 10
+    assert "1 session timeout" in lines[-2]
+    assert lines[-1].split() == ["report", str(tmp_path / "report.html")]
