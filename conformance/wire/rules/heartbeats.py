@@ -16,9 +16,12 @@ HELD_BACK_MS = 50  # an answer that took longer was held back by the scenario
 
 
 def bound_ms(history: History) -> float:
-    """How late "about every heartbeat.interval" may be."""
+    """How late "about every heartbeat.interval" may be: with the kit's settings, less than half the session timeout.
+
+    A client's process may wait for a core without the kit noticing; measured on two busy cores, 3 intervals are too few.
+    """
     interval = history.settings.heartbeat_interval_ms
-    return max(3 * interval, interval + 200)
+    return max(4 * interval, interval + 300)
 
 
 def length_ms(stretch: Stretch) -> float:
