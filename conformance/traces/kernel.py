@@ -21,6 +21,7 @@ from groupspec.conformance.traces.registers import (
     GRACE_US,
     NO,
     NO_GENERATION,
+    NOT_BEFORE_THE_NEXT_US,
     UNKNOWN,
     UNKNOWN_GENERATION,
     YES,
@@ -37,6 +38,7 @@ SETTING_COLUMNS: Final = 4  # eager, session timeout and poll interval in us, st
 
 # Plain integers, so that the compiler takes them as constants.
 _NO, _YES, _UNKNOWN = int(NO), int(YES), int(UNKNOWN)
+_NOT_BEFORE_THE_NEXT_US = int(NOT_BEFORE_THE_NEXT_US)
 _NO_GENERATION, _UNKNOWN_GENERATION, _GRACE_US = int(NO_GENERATION), int(UNKNOWN_GENERATION), int(GRACE_US)
 _WIRE, _REFERENCE = SOURCE_CODES["wire"], SOURCE_CODES["reference"]
 _UNKNOWN_MEMBER, _ILLEGAL_GENERATION, _FENCED = (
@@ -295,7 +297,7 @@ def judge(  # type: ignore[no-untyped-def]
             silent = now - r[_LIFE_AT]
             if r[_SESSION_US] > 0 and silent > r[_SESSION_US] and r[_COORDINATOR] == _YES and not poll_over:
                 found = _find(findings, found, i, _HEARTBEAT_GAP, r[_SESSION_US] // 1000, silent // 1000, -1, state)
-                r[_LIFE_AT] = now
+                r[_LIFE_AT] = _NOT_BEFORE_THE_NEXT_US
             shows = not (r[_SOURCE] == _WIRE and r[_STATIC] == _YES)
             judged = e == _HEARTBEAT_SENT or (e == _POLL and shows)
             if judged and poll_over and r[_COORDINATOR] == _YES and now - r[_POLL_AT] > r[_POLL_US] + _GRACE_US:

@@ -17,6 +17,7 @@ from groupspec.conformance.traces.registers import (
     GRACE_US,
     NO,
     NO_GENERATION,
+    NOT_BEFORE_THE_NEXT_US,
     UNKNOWN,
     UNKNOWN_GENERATION,
     YES,
@@ -140,7 +141,7 @@ class PlainMember:
         silent_us = self.now - self.life_at
         if session_us and silent_us > session_us and self.coordinator and not poll_over:
             self._report("T-HEARTBEAT-GAP", session_us // 1000, silent_us // 1000)
-            self.life_at = self.now
+            self.life_at = NOT_BEFORE_THE_NEXT_US
         judged = self.line.event == "heartbeat_sent" or (self.line.event == "poll" and self._poll_expiry_would_show())
         if judged and self.coordinator and poll_over and self.now - self.poll_at > poll_us + GRACE_US:
             self._report("T-POLL-GAP", poll_us // 1000, (self.now - self.poll_at) // 1000)

@@ -191,6 +191,7 @@ class Observer:
         self.places = {variable.name: place for place, variable in enumerate(self.step.variables)}
         self.tracked = [self.places[name] for name in TRACKED]
         self.lost = TRACKED.index("lost")
+        self.owned = TRACKED.index("owned")
         self.running = TRACKED.index("callback_running")
         self._memory: dict[tuple[str, Values, str], set[tuple[str, Values, tuple[str, ...]]]] = {}
 
@@ -254,14 +255,24 @@ class Observer:
         return {configuration} | self.react(configuration, "callback_started")
 
     def _callback_started(self, configuration: Configuration, lost: bool) -> set[Configuration]:
-        """The polling thread has begun a callback. The line may be late: then it runs already, and its kind is settled."""
+        """The polling thread has begun a callback. The line may be late: then it runs already, and its kind is settled.
+
+        Some clients also call the listener for nothing, before their first join for example: that moves nobody.
+        """
+        if self.source == "wire" and not configuration.values[self.owned]:
+            return {configuration} | self._begun(configuration, lost)
+        return self._begun(configuration, lost)
+
+    def _begun(self, configuration: Configuration, lost: bool) -> set[Configuration]:
         if configuration.state != "REVOKING_PARTITION" or configuration.values[self.lost] is not lost:
             return set()
         return {configuration} if configuration.values[self.running] else self.react(configuration, "callback_started")
 
     def _callback_ended(self, configuration: Configuration, lost: bool) -> set[Configuration]:
-        begun = self._callback_started(configuration, lost)
-        return {after for running in begun for after in self.react(running, "partitions_revoked")}
+        ended = {after for one in self._begun(configuration, lost) for after in self.react(one, "partitions_revoked")}
+        if self.source == "wire" and not configuration.values[self.owned]:
+            ended.add(configuration)
+        return ended
 
     def hidden(self, configuration: Configuration) -> set[Configuration]:
         """The configurations after one hidden event."""
