@@ -205,7 +205,8 @@ class Consumer:
             self._report_failure()
             self._driver.ensure_running()
             self._subscription.poll_started()
-            self._driver.submit(Poll())
+            self._driver.submit(Poll(raises=self._callbacks.has_error()))
+            self._callbacks.raise_error()
             return self._poll_until(self._runtime.now_ms() + timeout_ms)
 
     def _poll_until(self, deadline_ms: int) -> list[ConsumerRecord]:

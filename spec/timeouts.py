@@ -73,6 +73,7 @@ class Timeouts(StateMachine):
     row(_ENABLED,   "poll_interval_expired",      None,       when="coordinator_known and not poll_overdue",          do=["report_poll_limit"],              rules="P1")
     row(_ENABLED,   "poll_interval_expired",      None,       when="not coordinator_known and not poll_overdue",      do=["note_overdue_poll"],              rules="P1")
     row(_ENABLED,   "coordinator_found",          None,       when="poll_overdue",                                    do=["report_poll_limit"],              rules="P1")
+    row(_ENABLED,   "poll_raised",                None,                                                               do=["restart_poll_interval"],          rules="P2 X2")
     row(_ENABLED,   "application_polled",         None,                                                               do=["restart_poll_interval"],          rules="P2")
 
     # what changes nothing
@@ -80,7 +81,7 @@ class Timeouts(StateMachine):
     ignored(STOPPED, "stopped",                   because="already")
     ignored(_OFF,   "heartbeats_disabled",        because="already")
     ignored(STOPPED, "heartbeats_enabled",        because="nothing_waits")
-    ignored(_OFF,   ("heartbeat_due", "session_expired", "poll_interval_expired", "application_polled"), because="timer_off")
+    ignored(_OFF,   ("heartbeat_due", "session_expired", "poll_interval_expired", "application_polled", "poll_raised"), because="timer_off")
     ignored(_ENABLED, "session_expired",          because="waiting",       when="not coordinator_known")
     ignored(_ENABLED, "poll_interval_expired",    because="already",       when="poll_overdue")
     ignored(_ENABLED, "coordinator_found",        because="nothing_waits", when="not poll_overdue")

@@ -94,6 +94,7 @@ EVENTS: Final[Mapping[str, Event]] = _by_name(
     Event("stopped", "application", doc="the background thread ends"),
     Event("subscribed_to_topics", "application", doc="subscribe(); the server event SUBSCRIBE"),
     Event("application_polled", "application", doc="poll(); the server event POLL"),
+    Event("poll_raised", "application", doc="poll() only raised an error that was waiting for it"),
     Event("rejoin_requested", "application", doc="the subscription changed, the leader sees other metadata, or enforceRebalance()"),
     Event("leave_requested", "application", doc="unsubscribe(), or close() after its commit; the server event CLOSE"),
     Event("callback_started", "application", doc="the polling thread has taken REVOKE_PARTITIONS from its queue"),

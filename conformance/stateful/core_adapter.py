@@ -219,6 +219,8 @@ class CoreAdapter:
             case "application_polled":
                 self.subscription.poll_started()
                 self._give(impl.Poll())
+            case "poll_raised":
+                self._give(impl.Poll(raises=True))
             case "rejoin_requested":
                 self._give(impl.EnforceRebalance("a test wants it"))
             case "leave_requested":

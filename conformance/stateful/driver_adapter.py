@@ -37,7 +37,7 @@ from groupspec.impl.threads.testing import DrivenConsumer, RecordedDriver
 from groupspec.spec.compiler.member import Member, MemberState
 
 _TIMER_OF = {event: timer for timer, event in TIMERS.items()}
-_QUEUED = ("application_polled", "leave_requested", "rejoin_requested", "commit_or_fetch_asked")
+_QUEUED = ("application_polled", "poll_raised", "leave_requested", "rejoin_requested", "commit_or_fetch_asked")
 """Events that can be put into the server event queue whatever the application does."""
 
 _CALLS_POLL = ("application_polled", "callback_started", "partitions_assigned")
@@ -237,6 +237,8 @@ class DriverAdapter:
             inside = self.driven.listener.inside
             if event != "application_polled" and inside is not None and inside.kind == "assigned":
                 self.driven.release()  # for a revocation: a callback that was due before it
+        elif event == "poll_raised":
+            self.driven.submit(impl.Poll(raises=True))
         elif event == "rejoin_requested":
             self.driven.submit(impl.EnforceRebalance("a test wants it"))
         elif event == "commit_or_fetch_asked":

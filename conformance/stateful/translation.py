@@ -173,6 +173,8 @@ class Translation:
             changed = self.member.value_of(state, "subscribed") and event.topics != self.topics
             self.topics = event.topics
             return [Offer("rejoin_requested" if changed else "subscribed_to_topics")]
+        if isinstance(event, impl.Poll) and event.raises:
+            return [Offer("poll_raised")]
         if isinstance(event, impl.FetchCommitted):
             self.asks += 1
         return [Offer(COMMANDS[type(event)])] if type(event) in COMMANDS else []

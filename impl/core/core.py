@@ -206,10 +206,12 @@ class Core:
             static=config.is_static,
         )
 
-    def polled(self) -> None:
-        """The application polled; first of all the poll interval starts anew (rule P2)."""
+    def polled(self, raises: bool) -> None:
+        """The application polled; first of all the poll interval starts anew (rule P2). If it only raises, that is all."""
         self.heartbeats.polled()
         self.context.note("poll")
+        if raises:
+            return
         self.connection.asked()
         self.membership.polled()
         self.metadata.polled()

@@ -127,7 +127,7 @@ HANDLERS: dict[Key, Handler] = {
     ("Subscribe", ""):          event(Subscribe, lambda core, e: core.membership.subscribe(e)),
     ("Unsubscribe", ""):        event(Unsubscribe, lambda core, e: core.leaving.unsubscribe(e)),
     ("Assign", ""):             event(Assign, lambda core, e: core.assign(e)),
-    ("Poll", ""):               event(Poll, lambda core, e: core.polled()),
+    ("Poll", ""):               event(Poll, lambda core, e: core.polled(e.raises)),
     ("Fetch", ""):              event(Fetch, lambda core, e: core.fetching.demand()),
     ("Commit", ""):             event(Commit, lambda core, e: core.commits.commit(e)),
     ("FetchCommitted", ""):     event(FetchCommitted, lambda core, e: core.offsets.fetch_committed(e)),

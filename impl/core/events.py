@@ -89,8 +89,13 @@ class Assign(ServerEvent):
 
 @dataclass(frozen=True, slots=True)
 class Poll(ServerEvent):
-    """The application polled: the poll interval starts anew (rule P2), and work that waits for a poll goes on."""
+    """The application polled: the poll interval starts anew (rule P2), and work that waits for a poll goes on.
 
+    `raises`: this poll will only raise an error that was waiting. Whoever is fenced must be told so, and poll again, before
+    anything else is sent for it (rule X2); so this poll moves the interval and nothing else.
+    """
+
+    raises: bool = False
     type = ServerEventType.POLL
 
 
