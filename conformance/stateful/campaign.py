@@ -8,12 +8,12 @@ the run goes on with the next target, and says what it found.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from groupspec.conformance.stateful.routes import infeasible_transitions, pair_routes, transition_routes
+from groupspec.conformance.stateful.routes import Route, infeasible_transitions, pair_routes, transition_routes
 from groupspec.conformance.stateful.suite import (
     REBALANCES,
     TARGETS,
@@ -112,16 +112,10 @@ def run_suite(
 
 def _run(result: SuiteResult, target: str, rebalance: str, start: Start, examples: int, seed: int) -> Coverage:
     coverage = Coverage()
-    found: list[str] = []
-    for route in goals(target, rebalance).values():
-        try:
-            run, _ = walk(route, target, rebalance, start)
-        except AssertionError as divergence:
-            found.append(f"{rebalance} {target}, route to {' then '.join(route.goal[1:])}: {divergence}")
-            continue
-        run.end()
-        coverage.note(run)
-        coverage.steps += len(route.offers)
+    routes = goals(target, rebalance)
+    found = list(_walk(list(routes.values()), target, rebalance, start, coverage, 0))
+    # What could not be brought about in one way is tried in another: variants are different errors that mean the same.
+    found += _walk([routes[goal] for goal in coverage.missing(routes)], target, rebalance, start, coverage, 1)
     try:
         if examples:
             run_machine(make_machine(target, rebalance, start, coverage), examples, seed_value=seed)
@@ -132,6 +126,21 @@ def _run(result: SuiteResult, target: str, rebalance: str, start: Start, example
         found = [*found[:MOST_FAILURES], f"{rebalance} {target}: and {len(found) - MOST_FAILURES} more"]
     result.failures += found
     return coverage
+
+
+def _walk(
+    routes: Sequence[Route], target: str, rebalance: str, start: Start, coverage: Coverage, variant: int
+) -> Iterator[str]:
+    """Runs routes; what is yielded are divergences."""
+    for route in routes:
+        try:
+            run, _ = walk(route, target, rebalance, start, variant)
+        except AssertionError as divergence:
+            yield f"{rebalance} {target}, route to {' then '.join(route.goal[1:])}: {divergence}"
+            continue
+        run.end()
+        coverage.note(run)
+        coverage.steps += len(route.offers)
 
 
 def _count(result: SuiteResult, target: str, rebalance: str, coverage: Coverage) -> None:
