@@ -36,11 +36,17 @@ _MOST_ROWS: Final = 6
 class SpecRow:
     """One row of a table, in words."""
 
-    place: str
+    machine: str
+    state: str
     event: str
     guard: str
     outcome: str
     rules: tuple[str, ...]
+
+    @property
+    def place(self) -> str:
+        """The state with its machine: two machines have a STABLE."""
+        return f"{self.machine}.{self.state}"
 
 
 @dataclass(frozen=True)
@@ -146,4 +152,4 @@ def spec_row(table: Table, row: Row) -> SpecRow:
     else:
         sent = ", ".join(word for word in table.emitted(row) if word[0].isupper())
         outcome = ("stays" if row.target == row.source else f"→ {row.target}") + (f", sends {sent}" if sent else "")
-    return SpecRow(f"{table.name}.{row.source}", row.event, row.guard, outcome, row.rules)
+    return SpecRow(table.name, row.source, row.event, row.guard, outcome, row.rules)
