@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from groupspec.conformance.stateful import errands
+from groupspec.conformance.stateful.errands import check
 from groupspec.conformance.stateful.routes import Route, transition_routes
+from groupspec.conformance.stateful.situations import key_of
 from groupspec.conformance.stateful.suite import REBALANCES, TARGETS, VARIANTS, start_core, walk
 from groupspec.conformance.stateful.translation import COMMANDS, EVENTS_OF, TIMERS
 from groupspec.spec.errands import ERRANDS, Errand
@@ -33,7 +34,7 @@ SPECIFIED_BY_MACHINES = frozenset(
 )
 """Inputs that are events of the specification's machines. A Subscribe is one of two, a Fetch is a partition's."""
 
-SPECIFIED_BY_ERRANDS = frozenset(errands.key_of(errand) for errand in ERRANDS)
+SPECIFIED_BY_ERRANDS = frozenset(key_of(errand) for errand in ERRANDS)
 """Inputs that stand in the table of errands."""
 
 
@@ -60,7 +61,7 @@ class Check:
 
     def run(self) -> None:
         """Divergence: something else follows."""
-        errands.check(self.errand, cooperative=self.rebalance == "cooperative")
+        check(self.errand, cooperative=self.rebalance == "cooperative")
 
 
 Part = Walk | Check
@@ -93,7 +94,7 @@ def suite() -> Iterator[Part]:
 
 def suite_for(key: Key) -> Iterator[Part]:
     """Everything, those parts first that are likely to need the handler of this input."""
-    about = [check for check in checks() if errands.key_of(check.errand) == key]
+    about = [one for one in checks() if key_of(one.errand) == key]
     yield from about
     on_the_way = [walk for walk in walks() if _happens_in(walk, key)]
     yield from on_the_way
