@@ -18,6 +18,7 @@ from groupspec.conformance.commands._common import (
     write_text,
 )
 from groupspec.conformance.errors import EXIT_OK, UsageProblem
+from groupspec.conformance.reports.html import conform_page
 from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
 from groupspec.conformance.wire.campaign import Campaign, ClientResult, Row, as_json, run_campaign
 from groupspec.conformance.wire.clients import BUILT_IN, Client, find_client
@@ -50,7 +51,7 @@ TOLD = (Verdict.FAIL, Verdict.DEVIATION, Verdict.INCONCLUSIVE)
     "--report",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Write each run's wire log, sequence diagram and trace there, and JUnit XML.",
+    help="Write an HTML report there, each run's wire log, sequence diagram and trace, and JUnit XML.",
 )
 @click.option("--list", "listing", is_flag=True, help="Show the scenarios and the built-in clients.")
 @json_option
@@ -91,6 +92,9 @@ def command(
         write_text(report / "junit.xml", junit_xml(campaign))
         write_json("conform", result, report / "conform.json")
     _show(campaign, report)
+    if report is not None:
+        write_text(report / "report.html", conform_page(report))
+        results().print(f"report: {report / 'report.html'}", markup=False)
     return exit_code(campaign.verdicts())
 
 

@@ -18,7 +18,7 @@ from typing import Literal
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from groupspec.conformance.reports.inputs import Conform, Generated, TraceCheck, VerdictRow, Why
+from groupspec.conformance.reports.inputs import Conform, Generated, TraceCheck, VerdictRow, Why, read
 from groupspec.conformance.reports.pictures import MachinePicture, embedded, machine_pictures
 from groupspec.conformance.reports.position import Position, position, rows_of
 from groupspec.conformance.reports.traces import explained, grouped
@@ -98,6 +98,11 @@ def report_html(results: Results) -> str:
         css=Markup(_template("report.css")),
         script=Markup(_template("report.js")),
     )
+
+
+def conform_page(folder: Path) -> str:
+    """The page of one `groupspec conform --report FOLDER`, which has written its results there."""
+    return report_html(Results("Conformance", conform=read(folder / "conform.json", Conform), runs_folder=folder))
 
 
 def _findings(lines: list[MatrixLine]) -> dict[str, list[Cell]]:

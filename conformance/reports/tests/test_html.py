@@ -6,10 +6,11 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from groupspec.conformance.errors import UsageProblem
-from groupspec.conformance.reports.html import Results, report_html
+from groupspec.conformance.reports.html import Results, conform_page, report_html
 from groupspec.conformance.reports.inputs import ClientVerdicts, Conform, TraceCheck, read
 from groupspec.conformance.reports.pictures import embedded
 from groupspec.conformance.reports.position import position, rows_of
@@ -117,6 +118,14 @@ def test_a_pass_where_the_rule_could_be_judged_outweighs_the_rest() -> None:
 def test_a_rule_without_a_case_for_a_client_has_an_empty_cell() -> None:
     line = next(line for line in matrix(samples.conform()) if line.rule.id == "H2")
     assert line.cells[1] is None
+
+
+def test_the_folder_of_one_conform_run_is_enough_for_a_page(tmp_path: Path) -> None:
+    samples.write_run(tmp_path)
+    (tmp_path / "conform.json").write_bytes(msgspec.json.encode(samples.conform()))
+    page = Page(conform_page(tmp_path))
+    assert "a second JoinGroup was sent 12 ms after the first" in page.text
+    assert "JoinGroup v5 #1" in page.text
 
 
 def test_nothing_at_all_still_makes_a_page_that_says_what_to_run() -> None:
