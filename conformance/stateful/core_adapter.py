@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from types import MappingProxyType
 
-from groupspec.conformance.stateful.answers import PARTITIONS, TOPIC, Coordinator, assignment_for, error_named
+from groupspec.conformance.stateful.answers import PARTITIONS, TOPIC, Coordinator
+from groupspec.conformance.stateful.correspondence import Correspondence, api_answered_by, is_current
 from groupspec.conformance.stateful.lockstep import Observation, probe
 from groupspec.conformance.stateful.routes import Offer
 from groupspec.conformance.stateful.translation import ASKED, EVENTS_OF, MANUAL, TIMERS, Sent, Translation
@@ -24,7 +25,6 @@ from groupspec.impl.core.messages import (
     OffsetFetchRequest,
     Request,
     SyncGroupRequest,
-    TopicPartition,
 )
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.spec.compiler.member import Member, MemberState
@@ -49,6 +49,7 @@ NEVER_MS = 2**31 - 1
 """For timers that no event of the machines stands for."""
 
 _NEVER_SENT = 10**9
+_NOTHING_ASSIGNED = (("current", True), ("takes", False), ("retains", False), ("gains", False))
 
 
 def config_for(member: Member, start: MemberState) -> Config:
@@ -73,6 +74,7 @@ class CoreAdapter:
         self.config = config_for(member, start)
         self.translation = Translation(member)
         self.coordinator = Coordinator()
+        self.correspondence = Correspondence(member, self.translation, self.coordinator)
         self.record: list[Observation] = []
         self.now_ms = 1_000
         self._futures = 0
@@ -103,7 +105,7 @@ class CoreAdapter:
     def can(self, offer: Offer, state: MemberState, illegal: bool) -> bool:
         """Answers need a request that they can answer; a callback that nobody asked for can't end."""
         if offer.event in EVENTS_OF:
-            return self._can_answer(offer, state, illegal)
+            return illegal or self.correspondence.can_answer(offer, state, self.core.describe())
         if illegal:
             return False
         if offer.event == "stopped" and self.core.describe().connection == "DOWN":
@@ -111,66 +113,6 @@ class CoreAdapter:
         if offer.event == "asks_settled":
             return bool(self.member.value_of(state, "asked"))
         return True
-
-    def _can_answer(self, offer: Offer, state: MemberState, illegal: bool) -> bool:
-        api = EVENTS_OF[offer.event][0][0]
-        if illegal:
-            return True
-        if not dict(offer.inputs)["current"]:
-            return self._abandoned(api, state) is not None
-        if offer.event == "sync_accepted":
-            return self._assignment(offer) is not None
-        if api == "OffsetFetch":
-            return self._asked() is not None or self.core.timers.is_armed("offsets_backoff")
-        return api != "OffsetCommit" or self._commit(state) is not None or self._could_commit(state)
-
-    def _asked(self) -> Sent | None:
-        """The question for a committed offset that waits for its answer."""
-        return next(
-            (s for s in self.translation.sent.values() if s.is_asked and not s.answered and not s.given_up), None
-        )
-
-    def _abandoned(self, api: str, state: MemberState) -> Sent | None:
-        """A request that went out and is waited for no more."""
-        now = self.core.describe()
-        unanswered = [s for s in self.translation.sent.values() if s.api == api and not s.answered]
-        if api == "OffsetFetch":
-            unanswered = [s for s in unanswered if s.is_asked]
-        return next((s for s in unanswered if not self.translation.is_waited_for(state, s, now)), None)
-
-    def _commit(self, state: MemberState) -> Sent | None:
-        """The commit whose answer is waited for: the one before a rebalance, else one of the application's."""
-        now = self.core.describe()
-        commits = [s for s in self.translation.sent.values() if s.api == "OffsetCommit"]
-        return next((s for s in commits if self.translation.is_waited_for(state, s, now)), None)
-
-    def _could_commit(self, state: MemberState) -> bool:
-        """Whether the application could commit now, so that there is something to answer."""
-        if not self.core.describe().owned:
-            return False
-        in_generation = self.member.state_of(state, "rebalance") in (
-            "STABLE",
-            "PREPARE_REVOCATION",
-            "REVOKING_PARTITION",
-            "ASSIGNING_PARTITIONS",
-        )
-        value = self.member.value_of
-        return (
-            in_generation
-            and value(state, "identity") == "member"
-            and bool(value(state, "coordinator_known"))
-            and value(state, "commit_step") != "out"
-        )
-
-    def _assignment(self, offer: Offer) -> tuple[TopicPartition, ...] | None:
-        told = dict(offer.inputs)
-        return assignment_for(
-            self.core.describe().owned,
-            self.member.rebalance == "cooperative",
-            bool(told["takes"]),
-            bool(told["retains"]),
-            bool(told["gains"]),
-        )
 
     # Making it happen -------------------------------------------------------------------------------------------------
 
@@ -244,46 +186,39 @@ class CoreAdapter:
     # Answers ----------------------------------------------------------------------------------------------------------
 
     def _answer(self, offer: Offer, variant: int, state: MemberState, illegal: bool) -> None:
-        meanings = EVENTS_OF[offer.event]
-        api, error_name = meanings[variant % len(meanings)]
-        error = error_named(api, error_name)
         if illegal:
-            self._answer_to_nothing(offer, api, error)
+            self._answer_to_nothing(offer, variant)
             return
-        sent = self._request_to_answer(api, offer, state)
-        assigned = self._assignment(offer) if offer.event == "sync_accepted" else ()
-        response = self.coordinator.answer(sent.request, error, assigned or ())
+        now = self.core.describe()
+        sent = self._request_to_answer(offer, state)
+        response = self.correspondence.response(sent, offer, variant, now)
         self._give(impl.ResponseReceived(sent.request_id, response))
 
-    def _request_to_answer(self, api: str, offer: Offer, state: MemberState) -> Sent:
-        if not dict(offer.inputs)["current"]:
-            sent = self._abandoned(api, state)
-        elif api == "OffsetFetch":
-            if self._asked() is None:
-                self._expire("offsets_backoff")
-                self._register()
-            sent = self._asked()
-        elif api == "OffsetCommit":
-            if self._commit(state) is None:
-                self._give(
-                    impl.Commit({self.core.describe().owned[0]: OffsetAndMetadata(self._offset, MANUAL)}, self._futures)
-                )
-                self._register()
-            sent = self._commit(state)
+    def _request_to_answer(self, offer: Offer, state: MemberState) -> Sent:
+        api, now = api_answered_by(offer), self.core.describe()
+        if not is_current(offer):
+            sent = self.correspondence.abandoned(api, state, now)
         else:
-            sent = self.translation.newest(api)
+            sent = self.correspondence.waiting(api, state, now)
+            if sent is None:
+                self._have_sent(api)
+                self.correspondence.register(self.record)
+                sent = self.correspondence.waiting(api, state, self.core.describe())
         assert sent is not None, f"nothing to answer for {offer}"
         return sent
 
-    def _register(self) -> None:
-        """Requests that were sent in this very event are not known to the lockstep yet."""
-        for observation in self.record:
-            for output in observation.outputs:
-                if isinstance(output, SendRequest) and output.request_id not in self.translation.sent:
-                    self.translation.note_sent(output, observation.after)
+    def _have_sent(self, api: str) -> None:
+        """The application commits, or a question is asked again, so that there is something to answer."""
+        if api == "OffsetFetch":
+            self._expire("offsets_backoff")
+        else:
+            owned = self.core.describe().owned
+            self._give(impl.Commit({owned[0]: OffsetAndMetadata(self._offset, MANUAL)}, self._futures))
 
-    def _answer_to_nothing(self, offer: Offer, api: str, error: ErrorCode) -> None:
-        response = self.coordinator.answer(SAMPLE_REQUESTS[api], error)
+    def _answer_to_nothing(self, offer: Offer, variant: int) -> None:
+        sample = Sent(_NEVER_SENT, SAMPLE_REQUESTS[api_answered_by(offer)], "", -1)
+        told = offer if offer.event != "sync_accepted" else Offer(offer.event, _NOTHING_ASSIGNED)
+        response = self.correspondence.response(sample, told, variant, self.core.describe())
         self.translation.unsolicited = offer
         with suppress(UnsolicitedResponse):
             self._give(impl.ResponseReceived(_NEVER_SENT, response))

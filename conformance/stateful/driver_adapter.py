@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from groupspec.conformance.stateful.answers import TOPIC, Coordinator, assignment_for, error_named
+from groupspec.conformance.stateful.answers import TOPIC, Coordinator
 from groupspec.conformance.stateful.core_adapter import config_for
+from groupspec.conformance.stateful.correspondence import Correspondence, api_answered_by, is_current
 from groupspec.conformance.stateful.lockstep import Observation, probe
 from groupspec.conformance.stateful.routes import Offer
 from groupspec.conformance.stateful.translation import ASKED, EVENTS_OF, MANUAL, TIMERS, Sent, Translation
@@ -19,7 +20,7 @@ from groupspec.impl.consumer import Consumer, Settings
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.config import Config
 from groupspec.impl.core.core import Core
-from groupspec.impl.core.events import Description, SendRequest
+from groupspec.impl.core.events import Description
 from groupspec.impl.core.messages import (
     ErrorCode,
     LeaveGroupRequest,
@@ -29,7 +30,6 @@ from groupspec.impl.core.messages import (
     OffsetFetchRequest,
     Request,
     Response,
-    TopicPartition,
 )
 from groupspec.impl.core.transport import Transport
 from groupspec.impl.runtime import Runtime
@@ -77,6 +77,7 @@ class DriverAdapter:
         self.settings = settings_for(config_for(member, start))
         self.translation = Translation(member)
         self.coordinator = Coordinator()
+        self.correspondence = Correspondence(member, self.translation, self.coordinator)
         self.record: list[Observation] = []
         self.driven: ProbedConsumer | None = None
         self._offset = 10
@@ -107,7 +108,7 @@ class DriverAdapter:
         if illegal or offer.event == "started":
             return False
         if offer.event in EVENTS_OF:
-            return self._can_answer(offer, state)
+            return self.correspondence.can_answer(offer, state, self._now)
         if offer.event == "asks_settled":
             return bool(self.member.value_of(state, "asked")) and self.driven.core.timers.is_armed("offsets_deadline")
         if offer.event in _TIMER_OF:
@@ -129,44 +130,6 @@ class DriverAdapter:
             due = "REVOKING_PARTITION" if event == "callback_started" else "ASSIGNING_PARTITIONS"
             return self._now.rebalance == due
         return True
-
-    def _can_answer(self, offer: Offer, state: MemberState) -> bool:
-        api = EVENTS_OF[offer.event][0][0]
-        if not dict(offer.inputs)["current"]:
-            return self._abandoned(api, state) is not None
-        if offer.event == "sync_accepted":
-            return self._assignment(offer) is not None
-        if api == "OffsetFetch":
-            assert self.driven is not None
-            return self._asked() is not None or self.driven.core.timers.is_armed("offsets_backoff")
-        return api != "OffsetCommit" or self._commit(state) is not None or self._could_commit(state)
-
-    def _abandoned(self, api: str, state: MemberState) -> Sent | None:
-        unanswered = [s for s in self.translation.sent.values() if s.api == api and not s.answered]
-        if api == "OffsetFetch":
-            unanswered = [s for s in unanswered if s.is_asked]
-        return next((s for s in unanswered if not self.translation.is_waited_for(state, s, self._now)), None)
-
-    def _asked(self) -> Sent | None:
-        sent = self.translation.sent.values()
-        return next((s for s in sent if s.is_asked and not s.answered and not s.given_up), None)
-
-    def _commit(self, state: MemberState) -> Sent | None:
-        commits = [s for s in self.translation.sent.values() if s.api == "OffsetCommit"]
-        return next((s for s in commits if self.translation.is_waited_for(state, s, self._now)), None)
-
-    def _could_commit(self, state: MemberState) -> bool:
-        value = self.member.value_of
-        holds = self._now.rebalance in ("STABLE", "PREPARE_REVOCATION", "REVOKING_PARTITION", "ASSIGNING_PARTITIONS")
-        free = value(state, "commit_step") == "none" and bool(value(state, "coordinator_known"))
-        return holds and free and bool(self._now.owned) and value(state, "identity") == "member"
-
-    def _assignment(self, offer: Offer) -> tuple[TopicPartition, ...] | None:
-        told = dict(offer.inputs)
-        cooperative = self.member.rebalance == "cooperative"
-        return assignment_for(
-            self._now.owned, cooperative, bool(told["takes"]), bool(told["retains"]), bool(told["gains"])
-        )
 
     # Making it happen -------------------------------------------------------------------------------------------------
 
@@ -270,37 +233,28 @@ class DriverAdapter:
 
     def _answer(self, offer: Offer, variant: int, state: MemberState) -> None:
         assert self.driven is not None
-        meanings = EVENTS_OF[offer.event]
-        api, error_name = meanings[variant % len(meanings)]
-        sent = self._request_to_answer(api, offer, state)
-        assigned = self._assignment(offer) if offer.event == "sync_accepted" else ()
-        response = self.coordinator.answer(sent.request, error_named(api, error_name), assigned or ())
-        self.driven.answer(sent.request_id, response)
+        now = self._now
+        sent = self._request_to_answer(offer, state)
+        self.driven.answer(sent.request_id, self.correspondence.response(sent, offer, variant, now))
 
-    def _request_to_answer(self, api: str, offer: Offer, state: MemberState) -> Sent:
-        assert self.driven is not None
-        sent: Sent | None
-        if not dict(offer.inputs)["current"]:
-            sent = self._abandoned(api, state)
-        elif api == "OffsetFetch":
-            if self._asked() is None:
-                self.driven.expire("offsets_backoff")
-                self._register()
-            sent = self._asked()
-        elif api == "OffsetCommit":
-            if self._commit(state) is None:
-                offsets = {self._now.owned[0]: OffsetAndMetadata(self._offset, MANUAL)}
-                self._ask(lambda number: impl.Commit(offsets, number))
-                self._register()
-            sent = self._commit(state)
+    def _request_to_answer(self, offer: Offer, state: MemberState) -> Sent:
+        api = api_answered_by(offer)
+        if not is_current(offer):
+            sent = self.correspondence.abandoned(api, state, self._now)
         else:
-            sent = self.translation.newest(api)
+            sent = self.correspondence.waiting(api, state, self._now)
+            if sent is None:
+                self._have_sent(api)
+                self.correspondence.register(self.record)
+                sent = self.correspondence.waiting(api, state, self._now)
         assert sent is not None, f"nothing to answer for {offer}"
         return sent
 
-    def _register(self) -> None:
-        """Requests that were sent in this very event are not known to the lockstep yet."""
-        for observation in self.record:
-            for output in observation.outputs:
-                if isinstance(output, SendRequest) and output.request_id not in self.translation.sent:
-                    self.translation.note_sent(output, observation.after)
+    def _have_sent(self, api: str) -> None:
+        """The application commits, or a question is asked again, so that there is something to answer."""
+        assert self.driven is not None
+        if api == "OffsetFetch":
+            self.driven.expire("offsets_backoff")
+        else:
+            offsets = {self._now.owned[0]: OffsetAndMetadata(self._offset, MANUAL)}
+            self._ask(lambda number: impl.Commit(offsets, number))

@@ -1,0 +1,101 @@
+"""Which request an answer would answer: what a member has sent, seen from the coordinator's side of the table.
+
+Both adapters, to the core and to the whole consumer, bring answers about in the same way; they differ only in how an event
+reaches the member. So this is theirs in common: which requests wait, which were given up, and what can be answered at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from groupspec.conformance.stateful.answers import Coordinator, assignment_for, error_named
+from groupspec.conformance.stateful.lockstep import Observation
+from groupspec.conformance.stateful.routes import Offer
+from groupspec.conformance.stateful.translation import EVENTS_OF, Sent, Translation
+from groupspec.impl.core.events import Description, SendRequest
+from groupspec.impl.core.messages import Response, TopicPartition
+from groupspec.spec.compiler.member import Member, MemberState
+
+_MAY_COMMIT = ("STABLE", "PREPARE_REVOCATION", "REVOKING_PARTITION", "ASSIGNING_PARTITIONS")
+
+
+@dataclass
+class Correspondence:
+    """The requests of one member, and the coordinator that answers them."""
+
+    member: Member
+    translation: Translation
+    coordinator: Coordinator
+
+    def can_answer(self, offer: Offer, state: MemberState, now: Description) -> bool:
+        """Whether there is, or could be, a request that this answers."""
+        api = api_answered_by(offer)
+        if not is_current(offer):
+            return self.abandoned(api, state, now) is not None
+        if offer.event == "sync_accepted":
+            return self.assignment(offer, now) is not None
+        if api == "OffsetFetch":
+            return self.asked() is not None or "offsets_backoff" in now.timers_ms
+        return api != "OffsetCommit" or self.commit(state, now) is not None or self._could_commit(state, now)
+
+    def waiting(self, api: str, state: MemberState, now: Description) -> Sent | None:
+        """The request whose answer is waited for."""
+        if api == "OffsetFetch":
+            return self.asked()
+        return self.commit(state, now) if api == "OffsetCommit" else self.translation.newest(api)
+
+    def asked(self) -> Sent | None:
+        """The question for a committed offset that waits for its answer."""
+        sent = self.translation.sent.values()
+        return next((s for s in sent if s.is_asked and not s.answered and not s.given_up), None)
+
+    def commit(self, state: MemberState, now: Description) -> Sent | None:
+        """The commit whose answer is waited for: the one before a rebalance, else one of the application's."""
+        commits = [s for s in self.translation.sent.values() if s.api == "OffsetCommit"]
+        return next((s for s in commits if self.translation.is_waited_for(state, s, now)), None)
+
+    def abandoned(self, api: str, state: MemberState, now: Description) -> Sent | None:
+        """A request that went out and is waited for no more."""
+        unanswered = [s for s in self.translation.sent.values() if s.api == api and not s.answered]
+        if api == "OffsetFetch":
+            unanswered = [s for s in unanswered if s.is_asked]
+        return next((s for s in unanswered if not self.translation.is_waited_for(state, s, now)), None)
+
+    def _could_commit(self, state: MemberState, now: Description) -> bool:
+        """Whether the application could commit now, so that there is something to answer."""
+        value = self.member.value_of
+        is_free = value(state, "commit_step") == "none" and bool(value(state, "coordinator_known"))
+        is_member = value(state, "identity") == "member" and bool(now.owned)
+        return is_free and is_member and now.rebalance in _MAY_COMMIT
+
+    def assignment(self, offer: Offer, now: Description) -> tuple[TopicPartition, ...] | None:
+        """An assignment that takes, retains and gains as the event says; None if there is none."""
+        told = dict(offer.inputs)
+        is_cooperative = self.member.rebalance == "cooperative"
+        return assignment_for(
+            now.owned, is_cooperative, bool(told["takes"]), bool(told["retains"]), bool(told["gains"])
+        )
+
+    def response(self, sent: Sent, offer: Offer, variant: int, now: Description) -> Response:
+        """The answer to a request that means this event; `variant` picks one of the errors that do."""
+        meanings = EVENTS_OF[offer.event]
+        api, error_name = meanings[variant % len(meanings)]
+        assigned = self.assignment(offer, now) if offer.event == "sync_accepted" else ()
+        return self.coordinator.answer(sent.request, error_named(api, error_name), assigned or ())
+
+    def register(self, record: list[Observation]) -> None:
+        """Requests that were sent in this very event are not known to the lockstep yet."""
+        for observation in record:
+            for output in observation.outputs:
+                if isinstance(output, SendRequest) and output.request_id not in self.translation.sent:
+                    self.translation.note_sent(output, observation.after)
+
+
+def api_answered_by(offer: Offer) -> str:
+    """The request that this event answers."""
+    return EVENTS_OF[offer.event][0][0]
+
+
+def is_current(offer: Offer) -> bool:
+    """Whether the answer comes in time."""
+    return bool(dict(offer.inputs)["current"])
