@@ -132,9 +132,8 @@ def _told(found: Found, outcomes: Mapping[str, Outcome]) -> Iterator[tuple[str, 
         counts = ", ".join(f"{n} {verdict}" for verdict, n in client_totals(client).items())
         yield client.name, counts
     if found.traces:
-        told = (
-            f"{len(found.traces.violations):,} violations, {_reference_violations(found) or 'none'} of the reference's"
-        )
+        broken, own = len(found.traces.violations), _reference_violations(found)
+        told = f"{broken:,} violation{'s' if broken != 1 else ''}, {own or 'none'} of the reference's"
         yield "traces", f"{found.traces.events:,} events checked on {found.traces.engine.title()}: {told}"
     if found.why:
         causes = Counter(rebalance.cause.replace("_", " ") for rebalance in found.why.rebalances)
