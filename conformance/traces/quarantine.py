@@ -106,7 +106,10 @@ def parse_line(line: bytes, at_end_of_file: bool = False) -> TraceLine:
 
 def _classify(line: bytes, problem: str) -> BadLine:
     """Why a line of valid JSON is no event. Another version explains everything else, so it comes first."""
-    fields = msgspec.json.decode(line)
+    try:
+        fields = msgspec.json.decode(line)
+    except msgspec.DecodeError as error:  # something stands after the object
+        return BadLine("not_json", str(error))
     if not isinstance(fields, dict):
         return BadLine("not_json", "the line is JSON, but not an object")
     version = fields.get("v", 1)

@@ -86,11 +86,11 @@ def test_time_stands_still_until_the_test_moves_it() -> None:
     with RunToIdleRuntime(start_ms=1_000) as runtime:
 
         def sleeper(name: str, duration_ms: int) -> Callable[[], None]:
-            def sleep() -> None:
+            def nap() -> None:
                 runtime.sleep_ms(duration_ms)
                 woken.append((name, runtime.now_ms()))
 
-            return sleep
+            return nap
 
         for name, duration_ms in [("late", 30), ("early", 10), ("middle", 20)]:
             runtime.thread(sleeper(name, duration_ms), name).start()

@@ -23,6 +23,9 @@ from groupspec.spec.known_bugs import KNOWN_BUGS
 from groupspec.spec.rules import RULES
 
 JOBS = 6
+TRIES = 3
+"""A mutant that hurries is hidden by a machine that stalls for longer than it hurries: then it is tried again."""
+
 ONE_EACH = {
     "P23": "first-join",
     "P26": "rebalance-eager/slow-callback",
@@ -85,14 +88,15 @@ def test_each_scenario_goes_red_for_a_mutant(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(kit, "WITHIN_MS", 4_000)
     chosen = {case.id: case for case in all_cases()}
     assert {chosen[case].scenario.id for case in ONE_EACH.values()} == set(SCENARIOS)
+    unnoticed = dict(ONE_EACH)
     with StallClock() as clock, ThreadPoolExecutor(JOBS) as pool:
-        runs = {name: pool.submit(run_case, mutated(name), chosen[case], clock) for name, case in ONE_EACH.items()}
-    for identifier, run in runs.items():
-        judgements = run.result().judgements
-        found = {rule for rule, each in judgements.items() if is_red(each)}
-        assert found & set(MUTANTS[identifier].breaks), (
-            f"{identifier} was not noticed by {ONE_EACH[identifier]}: {judgements}"
-        )
+        for _ in range(TRIES):
+            runs = {name: pool.submit(run_case, mutated(name), chosen[case], clock) for name, case in unnoticed.items()}
+            for identifier, run in runs.items():
+                found = {rule for rule, each in run.result().judgements.items() if is_red(each)}
+                if found & set(MUTANTS[identifier].breaks):
+                    del unnoticed[identifier]
+    assert not unnoticed
 
 
 @pytest.mark.realtime

@@ -41,6 +41,7 @@ BAD = [
     (b"[1, 2]", "not_json"),
     (b"{" + line(), "not_json"),
     (line() + b" " + line(), "not_json"),
+    (b'{"v": 1} and more', "not_json"),
     (line(v=2), "wrong_version"),
     (line(v="1"), "wrong_version"),
     (line(v=2, event="danced", colour="red"), "wrong_version"),
