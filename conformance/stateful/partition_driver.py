@@ -41,6 +41,10 @@ class PartitionDriverAdapter(PartitionAdapter):
             MetadataRequest, lambda request: self.coordinator.answer(request, ErrorCode.NONE)
         )
 
+    def can(self, offer: Offer) -> bool:
+        """As for the core; but nobody polls a consumer that is subscribed to nothing."""
+        return super().can(offer) and (self._in_group or offer.event != "records_returned")
+
     def end(self) -> None:
         """Take the threads down."""
         self.driven.close()

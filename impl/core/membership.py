@@ -94,7 +94,8 @@ class Membership:
         self._context.note("subscribed", topics=list(self._subscription.topics()))
         if self.state is RebalanceState.UNJOINED:
             self.rejoin_needed = self.is_subscribed()
-            self.awaiting_poll = True
+            if not before:
+                self.awaiting_poll = True
         elif before != self._subscription.topics():
             self.require_rejoin("the subscription has changed")
 
