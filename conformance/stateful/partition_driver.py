@@ -42,8 +42,12 @@ class PartitionDriverAdapter(PartitionAdapter):
         )
 
     def can(self, offer: Offer) -> bool:
-        """As for the core; but nobody polls a consumer that is subscribed to nothing."""
-        return super().can(offer) and (self._in_group or offer.event != "records_returned")
+        """As for the core; but a poll needs a subscription, and only returns records if it has no callback to run first."""
+        if offer.event == "records_returned" and not self._in_group:
+            return False
+        if offer.event == "records_returned" and self.driven.driver.has_consumer_events():
+            return False
+        return super().can(offer)
 
     def end(self) -> None:
         """Take the threads down."""
