@@ -16,16 +16,7 @@ The subscription machine stands apart: there is one for each partition, and it o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 MACHINES: Final = ("timeouts", "rebalance", "connection")
 """The machines of a member, in the order in which they hear an event."""
-
-PER_PARTITION: Final = "subscription"
-"""The machine that exists once for each partition."""
-
-
-def listeners(event: str, alphabets: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
-    """The machines that hear `event`, in order; `alphabets` maps each machine to the events it knows."""
-    return tuple(name for name in MACHINES if event in alphabets[name])
