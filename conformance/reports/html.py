@@ -7,20 +7,19 @@ still be read; it only saves a jump to the evidence of a finding.
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from groupspec.conformance.reports.inputs import Conform, Generated, TraceCheck, VerdictRow, Why, read
 from groupspec.conformance.reports.pictures import MachinePicture, embedded, machine_pictures
 from groupspec.conformance.reports.position import Position, position, rows_of
+from groupspec.conformance.reports.templating import environment, our_version, template_text
 from groupspec.conformance.reports.traces import explained, grouped
 from groupspec.conformance.reports.verdicts import (
     MEANINGS,
@@ -85,7 +84,7 @@ def report_html(results: Results) -> str:
     page = _environment().get_template("report.html.j2")
     return page.render(
         results=results,
-        version=_version(),
+        version=our_version(),
         machine=f"Python {platform.python_version()}, {platform.system()} {platform.machine()}",
         lines=lines,
         totals=totals(results.conform) if results.conform else {},
@@ -95,8 +94,8 @@ def report_html(results: Results) -> str:
         pictures=_pictures(results),
         broken=grouped(results.trace_check) if results.trace_check else [],
         rebalances=explained(results.why) if results.why else [],
-        css=Markup(_template("report.css")),
-        script=Markup(_template("report.js")),
+        css=Markup(template_text("base.css", "report.css")),
+        script=Markup(template_text("report.js")),
     )
 
 
@@ -145,32 +144,8 @@ def _position(folder: Path, row: VerdictRow) -> Position | None:
     return position(folder / row.folder / "trace.ndjson", row.at_ms)
 
 
-def _version() -> str:
-    try:
-        return version("groupspec")
-    except PackageNotFoundError:
-        return "from a source tree"
-
-
-def _template(name: str) -> str:
-    return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
-
-
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("groupspec.conformance.reports", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    filters: dict[str, Callable[..., object]] = {
-        "slug": slug,
-        "raw": Markup,
-        "client_totals": client_totals,
-        "seconds": lambda value: f"{value:.1f} s" if value >= 0.95 else f"{value * 1000:.0f} ms",
-        "count": lambda value: f"{value:,}".replace(",", " "),
-    }
-    environment.filters |= filters
-    environment.globals |= {"SYMBOLS": SYMBOLS, "MEANINGS": MEANINGS, "RULES": RULES, "rows_of": rows_of}
-    return environment
+    made = environment()
+    made.filters |= {"slug": slug, "client_totals": client_totals}
+    made.globals |= {"SYMBOLS": SYMBOLS, "MEANINGS": MEANINGS, "RULES": RULES, "rows_of": rows_of}
+    return made
