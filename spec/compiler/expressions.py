@@ -1,0 +1,432 @@
+"""The expressions of a model, understood: what every name is, and in which domain every value lies.
+
+A model's expressions are text. An engine that is not Python stores a value as its place in the domain, so that it must
+know for each constant which domain is meant: in `client[i] == 'IDLE'` it is the client's. Here that is found out once,
+for all of them, and what cannot be is refused with a reason.
+
+The rules are few. A constant takes the domain of what it is compared with or assigned to. An index (`i`, or 2) has the
+domain (0, 1, ..., n), where 0 is nobody, so that its code is itself. What `and`, `or`, `not`, `all`, `any` and
+comparisons give has the domain (False, True).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal as Word
+from typing import TypeAlias
+
+from groupspec.spec.compiler.model import IndexSet, Model, ModelVariable, expression
+from groupspec.spec.terms import Value
+
+Domain: TypeAlias = tuple[Value, ...]
+
+BOOLEAN: Domain = (False, True)
+LANGUAGE = (
+    "`and`, `or`, `not`, `==`, `!=`, `a if c else b`, names, constants, `x[i]`, `x[i][p]`, "
+    "`all(... for j in members if ...)` and `any(...)`"
+)
+
+
+class ExpressionProblem(ValueError):
+    """An expression that means nothing in a model.
+
+    Attributes:
+        allowed: What would have been accepted.
+        remedy: What to do about it.
+    """
+
+    def __init__(self, what: str, allowed: str, remedy: str) -> None:
+        super().__init__(what)
+        self.allowed = allowed
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A value of a domain; `code` is its place there, counted from 0."""
+
+    value: Value
+    domain: Domain
+
+    @property
+    def code(self) -> int:
+        """Its place in the domain."""
+        return code_of(self.value, self.domain)
+
+
+@dataclass(frozen=True)
+class Index:
+    """An index: a bound name, or (with an empty name) a number from 1."""
+
+    name: str
+    number: int
+    over: IndexSet
+    domain: Domain
+
+
+@dataclass(frozen=True)
+class Input:
+    """A value that came with the call of a procedure."""
+
+    name: str
+    domain: Domain
+
+
+@dataclass(frozen=True)
+class Read:
+    """A variable's value, at as many indices as the variable has."""
+
+    variable: ModelVariable
+    at: tuple[Index, ...]
+
+    @property
+    def domain(self) -> Domain:
+        """The variable's."""
+        return self.variable.domain
+
+
+@dataclass(frozen=True)
+class Not:
+    """The negation."""
+
+    operand: Expression
+    domain: Domain = BOOLEAN
+
+
+@dataclass(frozen=True)
+class Connective:
+    """`and` or `or` of two or more."""
+
+    operator: Word["and", "or"]
+    parts: tuple[Expression, ...]
+    domain: Domain = BOOLEAN
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Whether two values of one domain are the same (`==`), or differ."""
+
+    left: Expression
+    same: bool
+    right: Expression
+    domain: Domain = BOOLEAN
+
+
+@dataclass(frozen=True)
+class Choice:
+    """`then if test else otherwise`."""
+
+    test: Expression
+    then: Expression
+    otherwise: Expression
+    domain: Domain
+
+
+@dataclass(frozen=True)
+class Quantified:
+    """`all` (every) or `any` of `body` for each index for which `condition` holds; None: for each."""
+
+    every: bool
+    index: str
+    over: IndexSet
+    condition: Expression | None
+    body: Expression
+    domain: Domain = BOOLEAN
+
+
+Expression: TypeAlias = Constant | Index | Input | Read | Not | Connective | Comparison | Choice | Quantified
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What names mean at one place of a model: its variables, and these.
+
+    Attributes:
+        indices: Bound indices and what they range over.
+        inputs: The inputs of the procedure, with their domains.
+    """
+
+    model: Model
+    indices: Mapping[str, IndexSet] = field(default_factory=dict)
+    inputs: Mapping[str, Domain] = field(default_factory=dict)
+
+    def bind(self, name: str, over: IndexSet) -> Scope:
+        """The same with one index more."""
+        return Scope(self.model, {**self.indices, name: over}, self.inputs)
+
+    def variable(self, name: str) -> ModelVariable | None:
+        """The model's variable of this name, if there is one."""
+        return next((variable for variable in self.model.variables if variable.name == name), None)
+
+    def names(self) -> list[str]:
+        """Everything that may be read here."""
+        return [*self.indices, *self.inputs, *(variable.name for variable in self.model.variables)]
+
+
+def same_domain(one: Domain, other: Domain) -> bool:
+    """Whether two domains have the same values in the same order; False is not 0 here, though Python says so."""
+    return [(type(v), v) for v in one] == [(type(v), v) for v in other]
+
+
+def code_of(value: Value, domain: Domain) -> int:
+    """The place of a value in its domain, from 0.
+
+    Raises:
+        ValueError: it is not there.
+    """
+    for code, known in enumerate(domain):
+        if known == value and type(known) is type(value):
+            return code
+    raise ValueError(f"{value!r} is not in {domain!r}")
+
+
+def index_domain(model: Model, over: IndexSet) -> Domain:
+    """The domain of an index of this set: 0 for nobody, then 1 to the set's size."""
+    return tuple(range(model.sizes[over] + 1))
+
+
+def parse(text: str) -> ast.expr:
+    """The text's syntax.
+
+    Raises:
+        ExpressionProblem: it has none.
+    """
+    try:
+        return expression(text.strip())
+    except SyntaxError as problem:
+        raise ExpressionProblem(
+            f"`{text}` is not an expression: {problem.msg}", LANGUAGE, "correct the expression"
+        ) from problem
+
+
+def resolve(text: str, scope: Scope, wanted: Domain | None = None) -> Expression:
+    """The expression that `text` says at this place.
+
+    Args:
+        text: In the language of `model.py`.
+        scope: What its names mean.
+        wanted: The domain that the value must have; None: whatever it has.
+
+    Raises:
+        ExpressionProblem: an unknown name, a wrong domain, or something that is not in the language.
+    """
+    return _Resolver(text).typed(parse(text), scope, wanted)
+
+
+def resolve_index(text: str, over: IndexSet, scope: Scope) -> Index:
+    """The index that `text` says: a name bound over this set, or a number.
+
+    Raises:
+        ExpressionProblem: it is neither.
+    """
+    return _Resolver(text).index(parse(text), over, scope)
+
+
+class _Resolver:
+    """Resolves one expression; keeps its text for messages."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def typed(self, node: ast.expr, scope: Scope, wanted: Domain | None) -> Expression:
+        found = self._resolve(node, scope, wanted)
+        if wanted is not None and not same_domain(found.domain, wanted):
+            raise self._wrong_domain(node, found.domain, wanted)
+        return found
+
+    def _resolve(self, node: ast.expr, scope: Scope, wanted: Domain | None) -> Expression:
+        match node:
+            case ast.Constant(value=value) if isinstance(value, (bool, int, str)):
+                return self._constant(value, wanted)
+            case ast.Name(id=name):
+                return self._name(name, scope)
+            case ast.Subscript():
+                return self._read(node, scope)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return Not(self.typed(operand, scope, BOOLEAN))
+            case ast.BoolOp(op=operator, values=parts):
+                word: Word["and", "or"] = "and" if isinstance(operator, ast.And) else "or"
+                return Connective(word, tuple(self.typed(part, scope, BOOLEAN) for part in parts))
+            case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as sign], comparators=[right]):
+                return self._comparison(left, isinstance(sign, ast.Eq), right, scope)
+            case ast.IfExp(test=test, body=then, orelse=otherwise):
+                domain = wanted or self._domain(then, scope) or self._domain(otherwise, scope)
+                if domain is None:
+                    raise self._unknown_domain(node)
+                return Choice(
+                    self.typed(test, scope, BOOLEAN),
+                    self.typed(then, scope, domain),
+                    self.typed(otherwise, scope, domain),
+                    domain,
+                )
+            case ast.Call(
+                func=ast.Name(id="all" | "any" as quantifier), args=[ast.GeneratorExp() as loop], keywords=[]
+            ):
+                return self._quantified(quantifier == "all", loop, scope)
+            case _:
+                raise ExpressionProblem(
+                    f"`{ast.unparse(node)}` in `{self.text}` is not in the language of models",
+                    LANGUAGE,
+                    "write it with these; `x == 'a' or x == 'b'` instead of `in`; a call is a statement, Call(...)",
+                )
+
+    def _constant(self, value: Value, wanted: Domain | None) -> Expression:
+        domain = BOOLEAN if wanted is None and isinstance(value, bool) else wanted
+        if domain is None:
+            raise self._unknown_domain(ast.Constant(value))
+        try:
+            code_of(value, domain)
+        except ValueError:
+            raise ExpressionProblem(
+                f"{value!r} in `{self.text}` stands where it can never be",
+                f"one of {', '.join(map(repr, domain))}",
+                "correct the value, or add it to the variable's domain",
+            ) from None
+        return Constant(value, domain)
+
+    def _name(self, name: str, scope: Scope) -> Expression:
+        if name in scope.indices:
+            over = scope.indices[name]
+            return Index(name, 0, over, index_domain(scope.model, over))
+        if name in scope.inputs:
+            return Input(name, scope.inputs[name])
+        variable = scope.variable(name)
+        if variable is None:
+            raise self._unknown(name, scope)
+        if variable.over:
+            raise self._wrong_depth(variable, 0)
+        return Read(variable, ())
+
+    def _read(self, node: ast.Subscript, scope: Scope) -> Expression:
+        subscripts: list[ast.expr] = []
+        inner: ast.expr = node
+        while isinstance(inner, ast.Subscript):
+            subscripts.insert(0, inner.slice)
+            inner = inner.value
+        if not isinstance(inner, ast.Name):
+            raise ExpressionProblem(
+                f"`{ast.unparse(node)}` in `{self.text}` indexes something that is no variable",
+                "`x[i]` and `x[i][p]`, where x is a variable",
+                "name a variable",
+            )
+        variable = scope.variable(inner.id)
+        if variable is None:
+            raise self._unknown(inner.id, scope)
+        if len(subscripts) != len(variable.over):
+            raise self._wrong_depth(variable, len(subscripts))
+        pairs = zip(subscripts, variable.over, strict=True)
+        return Read(variable, tuple(self.index(subscript, over, scope) for subscript, over in pairs))
+
+    def index(self, node: ast.expr, over: IndexSet, scope: Scope) -> Index:
+        """An index of this set: a bound name, or a number."""
+        domain = index_domain(scope.model, over)
+        bound = [name for name, known in scope.indices.items() if known == over]
+        allowed = f"{', '.join(bound) or 'no bound name'}, or a number from 1 to {scope.model.sizes[over]}"
+        match node:
+            case ast.Name(id=name) if name in bound:
+                return Index(name, 0, over, domain)
+            case ast.Constant(value=int() as number) if type(number) is int and 1 <= number <= scope.model.sizes[over]:
+                return Index("", number, over, domain)
+        raise ExpressionProblem(
+            f"`{ast.unparse(node)}` in `{self.text}` is no index of {over} here",
+            allowed,
+            "bind it: as a parameter of the action, an index of the procedure, with For, or with all/any",
+        )
+
+    def _comparison(self, left: ast.expr, same: bool, right: ast.expr, scope: Scope) -> Expression:
+        domain = self._domain(left, scope) or self._domain(right, scope)
+        if domain is None:
+            if isinstance(left, ast.Constant) and isinstance(right, ast.Constant):
+                equal = left.value == right.value and type(left.value) is type(right.value)
+                return Constant(equal is same, BOOLEAN)
+            raise self._unknown_domain(left)
+        return Comparison(self.typed(left, scope, domain), same, self.typed(right, scope, domain))
+
+    def _quantified(self, every: bool, loop: ast.GeneratorExp, scope: Scope) -> Expression:
+        match loop.generators:
+            case [
+                ast.comprehension(
+                    target=ast.Name(id=name), iter=ast.Name(id="members" | "partitions" as over), ifs=ifs, is_async=0
+                )
+            ] if len(ifs) <= 1:
+                refuse_rebinding(name, scope)
+                # mypy sees a string; the pattern has narrowed it to the two words.
+                inner = scope.bind(name, "members" if over == "members" else "partitions")
+                condition = self.typed(ifs[0], inner, BOOLEAN) if ifs else None
+                return Quantified(every, name, inner.indices[name], condition, self.typed(loop.elt, inner, BOOLEAN))
+        raise ExpressionProblem(
+            f"`{ast.unparse(loop)}` in `{self.text}` is not a loop over an index set",
+            "`for j in members`, `for p in partitions`, with one `if` or none",
+            "nest one all/any in another for two indices; join conditions with `and`",
+        )
+
+    def _domain(self, node: ast.expr, scope: Scope) -> Domain | None:
+        """The domain that the expression has by itself; None for constants, which take their neighbour's."""
+        match node:
+            case ast.Constant(value=value):
+                return BOOLEAN if isinstance(value, bool) else None
+            case ast.IfExp(body=then, orelse=otherwise):
+                return self._domain(then, scope) or self._domain(otherwise, scope)
+            case ast.Name(id=name):
+                return self._name(name, scope).domain
+            case ast.Subscript():
+                return self._read(node, scope).domain
+            case _:
+                return BOOLEAN
+
+    def _unknown(self, name: str, scope: Scope) -> ExpressionProblem:
+        return ExpressionProblem(
+            f"unknown name {name!r} in `{self.text}`",
+            ", ".join(scope.names()) or "none: the model has no variables",
+            nearest(name, scope.names()),
+        )
+
+    def _wrong_depth(self, variable: ModelVariable, given: int) -> ExpressionProblem:
+        right = variable.name + "".join(f"[{'ip'[over == 'partitions']}]" for over in variable.over)
+        return ExpressionProblem(
+            f"{variable.name!r} in `{self.text}` has {given} indices and needs {len(variable.over)}",
+            f"`{right}`, by {' and '.join(variable.over) or 'nothing'}",
+            f"write `{right}`",
+        )
+
+    def _unknown_domain(self, node: ast.expr) -> ExpressionProblem:
+        return ExpressionProblem(
+            f"nothing says in which domain `{ast.unparse(node)}` in `{self.text}` lies",
+            "a constant beside a variable, an index or an input",
+            "compare it with, or assign it to, something that has a domain",
+        )
+
+    def _wrong_domain(self, node: ast.expr, found: Domain, wanted: Domain) -> ExpressionProblem:
+        if same_domain(wanted, BOOLEAN):
+            return ExpressionProblem(
+                f"`{ast.unparse(node)}` in `{self.text}` stands for true or false, and is one of {found!r}",
+                "something of the domain (False, True)",
+                "compare it with a value",
+            )
+        return ExpressionProblem(
+            f"`{ast.unparse(node)}` in `{self.text}` is of the domain {found!r}",
+            f"the domain {wanted!r}, or a constant from it",
+            "give both the same domain, value for value and in the same order",
+        )
+
+
+def nearest(name: str, known: list[str]) -> str:
+    """What to do about a name that nobody knows."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]!r}?" if close else "declare it in the model, or use a name that is there"
+
+
+def refuse_rebinding(name: str, scope: Scope) -> None:
+    """An index must not hide another name: TLA+ refuses that, and readers stumble over it.
+
+    Raises:
+        ExpressionProblem: the name means something already.
+    """
+    if name in (*scope.names(), "members", "partitions"):
+        raise ExpressionProblem(
+            f"the index {name!r} hides another {name!r}", "a name that means nothing here yet", "rename the index"
+        )
