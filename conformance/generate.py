@@ -6,7 +6,9 @@ writes it, `groupspec generate --check` compares it, and a test does the same. N
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
@@ -15,6 +17,9 @@ from typing import Literal, TypeAlias
 
 from groupspec import conformance, diagrams
 from groupspec.conformance.stateful import routes
+from groupspec.conformance.vectors import making
+from groupspec.conformance.vectors.schema import SCHEMA
+from groupspec.conformance.vectors.subjects import SUBJECTS
 from groupspec.diagrams.files import svg, svg_is_current
 from groupspec.diagrams.matrix import matrix_markdown
 from groupspec.diagrams.state_diagram import dot
@@ -30,7 +35,7 @@ class GeneratedFile:
 
     Attributes:
         folder: Which of the top folders it lies in.
-        name: Its path in that folder.
+        name: Its path in that folder. One that ends in `.gz` is compressed; its text is what it says before that.
         produce: Makes its text.
         is_current: Whether a text that lies there is what it should be. None: it must equal what `produce` makes.
     """
@@ -45,6 +50,16 @@ class GeneratedFile:
         """As it is named to a reader: from the top of the repository."""
         return f"{self.folder}/{self.name}"
 
+    @property
+    def is_compressed(self) -> bool:
+        """Whether it lies there compressed. Compressors differ, so only what comes out is compared."""
+        return self.name.endswith(".gz")
+
+    def data(self) -> bytes:
+        """What is written: the text, compressed if the name says so."""
+        text = self.produce().encode()
+        return gzip.compress(text, mtime=0) if self.is_compressed else text
+
     def file(self) -> Path:
         """Where it lies. An installed tree links to the sources: what is written belongs to those."""
         return folder_path(self.folder) / self.name
@@ -52,8 +67,9 @@ class GeneratedFile:
     def stale(self) -> bool:
         """Whether the file is missing or not what it should be."""
         try:
-            text = self.file().read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
+            raw = self.file().read_bytes()
+            text = (gzip.decompress(raw) if self.is_compressed else raw).decode()
+        except (OSError, EOFError, zlib.error, UnicodeDecodeError):
             return True
         return not self.is_current(text) if self.is_current else text != self.produce()
 
@@ -79,6 +95,14 @@ def generated_files() -> Iterator[GeneratedFile]:
         for rebalance in REBALANCES:
             name = f"generated/feasible/{target}.{rebalance}.deployed.json"
             yield GeneratedFile("conformance", name, partial(_feasible, target, rebalance))
+    yield GeneratedFile("conformance", "vectors/data/schema.json", partial(_json, SCHEMA))
+    for subject in SUBJECTS:
+        for rebalance in subject.rebalances:
+            # Made from the tables in some ten seconds; whether that is due is told by their hash.
+            produce = partial(making.vectors_text, subject, rebalance)
+            is_current = partial(making.is_current, subject, rebalance)
+            name = f"vectors/data/{making.file_name(subject, rebalance)}"
+            yield GeneratedFile("conformance", name, produce, is_current)
 
 
 def unexpected_files() -> list[str]:

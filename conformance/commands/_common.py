@@ -74,17 +74,20 @@ def _first_schema_problem(command: str, result: object) -> str:
 
 
 def write_text(file: Path, text: str) -> None:
-    """Replaces `file` by `text` in one step, making the folders it lies in; a reader never sees half of it.
+    """Replaces `file` by `text`, as `write_bytes` does."""
+    write_bytes(file, text.encode())
+
+
+def write_bytes(file: Path, data: bytes) -> None:
+    """Replaces `file` by `data` in one step, making the folders it lies in; a reader never sees half of it.
 
     Raises:
         UsageProblem: the folder cannot be made, or is not writable, or `file` is a folder.
     """
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=file.parent, prefix=f".{file.name}.", delete=False
-        ) as part:
-            part.write(text)
+        with tempfile.NamedTemporaryFile("wb", dir=file.parent, prefix=f".{file.name}.", delete=False) as part:
+            part.write(data)
         Path(part.name).chmod(0o644)
         Path(part.name).replace(file)
     except OSError as problem:

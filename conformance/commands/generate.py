@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from groupspec.conformance.commands._common import json_option, progress, remarks, results, write_json, write_text
+from groupspec.conformance.commands._common import json_option, progress, remarks, results, write_bytes, write_json
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK, UsageProblem
 from groupspec.conformance.generate import GeneratedFile, generated_files, unexpected_files
 from groupspec.diagrams.layout import LayoutProblem
@@ -45,11 +45,11 @@ def command(check: bool, json_file: Path | None) -> int:
 
 def _write(generated: GeneratedFile) -> None:
     try:
-        text = generated.produce()
+        data = generated.data()
     except LayoutProblem as problem:
         raise UsageProblem(
             f"cannot make {generated.path}",
             where=str(problem),
             next_step="see `groupspec doctor`: a layout engine is needed for the SVG files",
         ) from problem
-    write_text(generated.file(), text)
+    write_bytes(generated.file(), data)

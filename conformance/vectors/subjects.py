@@ -1,0 +1,101 @@
+"""What vectors are made of: a member, one partition, a broker's group. Which machines, and what can happen to them at all.
+
+The machines are offered every event with every value of its inputs. Some values cannot be: an assignment cannot take a partition
+away from a member that owns none. Whoever plays the environment could not bring such an event about, so it is no vector.
+An answer that comes too late is one event, whatever it says: its content is never looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+from groupspec.conformance.stateful.routes import Offer
+from groupspec.spec import vocabulary
+from groupspec.spec.compiler.member import Member, MemberState
+from groupspec.spec.compiler.table import Table
+from groupspec.spec.compiler.tables import tables
+from groupspec.spec.member import MACHINES
+from groupspec.spec.terms import Value
+
+PROFILE = "deployed"
+"""The profile of every vector: what brokers accept."""
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """One thing that vectors are about.
+
+    Attributes:
+        name: What its files are called.
+        machines: The machines that run together in it.
+        rebalances: A file for each; `any` where both protocols have the same table.
+        home: Where a pair's run ends: the state of each machine that this says something about.
+        through: The event that must come between the pair and home, so that what the pair left behind has its chance to show.
+        can_be: Whether an environment could bring an event about in a state.
+    """
+
+    name: str
+    machines: tuple[str, ...]
+    rebalances: tuple[str, ...]
+    home: Mapping[str, str]
+    through: str
+    can_be: Callable[[Member, MemberState, Offer], bool]
+
+    def member(self, rebalance: str) -> Member:
+        """The machines, composed, under one protocol."""
+        return Member(_either(rebalance), PROFILE, self.machines)
+
+    def tables(self, rebalance: str) -> tuple[Table, ...]:
+        """The tables of its machines, under one protocol."""
+        return tuple(tables()[machine, _either(rebalance), PROFILE] for machine in self.machines)
+
+    def configurations(self, rebalance: str) -> tuple[dict[str, Value], ...]:
+        """Every combination of the configuration variables that its machines read."""
+        read = {variable.name: variable for table in self.tables(rebalance) for variable in table.config}
+        return tuple(dict(zip(read, values, strict=True)) for values in product(*(v.domain for v in read.values())))
+
+    def offers(self, member: Member) -> tuple[Offer, ...]:
+        """Every event that comes from outside, with its inputs; of late answers, one each."""
+        every = (Offer(event, tuple(inputs.items())) for event, inputs in member.offers)
+        return tuple(offer for offer in every if not _is_late(offer) or _is_plain(offer))
+
+
+def _either(rebalance: str) -> str:
+    return "eager" if rebalance == "any" else rebalance
+
+
+def _is_late(offer: Offer) -> bool:
+    return ("current", False) in offer.inputs
+
+
+def _is_plain(offer: Offer) -> bool:
+    return all(value == vocabulary.VARIABLES[name].initial for name, value in offer.inputs if name != "current")
+
+
+def _assignments_that_can_be(member: Member, state: MemberState, offer: Offer) -> bool:
+    """Of what is owned something is kept, or something taken; of nothing, nothing."""
+    if offer.event != "sync_accepted" or _is_late(offer):
+        return True
+    told = dict(offer.inputs)
+    owned = bool(member.value_of(state, "owned"))
+    return bool(told["takes"] or told["retains"]) if owned else not (told["takes"] or told["retains"])
+
+
+def _anything(member: Member, state: MemberState, offer: Offer) -> bool:
+    return True
+
+
+SUBJECTS: tuple[Subject, ...] = (
+    Subject(
+        "member",
+        MACHINES,
+        ("eager", "cooperative"),
+        {"connection": "STABLE", "rebalance": "STABLE"},
+        "sync_accepted",
+        _assignments_that_can_be,
+    ),
+    Subject("partition", ("subscription",), ("any",), {"subscription": "FETCHABLE"}, "partition_added", _anything),
+)
+"""All of them."""

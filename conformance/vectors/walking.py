@@ -1,0 +1,154 @@
+"""Everything that can happen to a subject under one configuration: its states, what each event makes of them, and ways home."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from groupspec.conformance.stateful.routes import Goal, Offer
+from groupspec.conformance.vectors.subjects import Subject
+from groupspec.spec.compiler.member import IllegalEvent, Member, MemberState, Move
+
+
+class Reacted(NamedTuple):
+    """What one event made of one state."""
+
+    offer: int
+    sent: tuple[str, ...]
+    target: int
+    moves: tuple[Move, ...]
+
+
+@dataclass
+class Node:
+    """One reachable state. Events are numbered as in `Walked.offers`."""
+
+    number: int
+    state: MemberState
+    parent: tuple[int, int] | None
+    reactions: list[Reacted] = field(default_factory=list)
+    stays: list[int] = field(default_factory=list)
+    never: list[tuple[str, int]] = field(default_factory=list)
+
+
+@dataclass
+class Walked:
+    """Every state that one configuration can reach, in breadth-first order."""
+
+    subject: Subject
+    member: Member
+    offers: tuple[Offer, ...]
+    nodes: list[Node]
+
+    def way_to(self, number: int) -> list[int]:
+        """The events of the shortest run that ends in a state."""
+        way: list[int] = []
+        parent = self.nodes[number].parent
+        while parent is not None:
+            way.append(parent[1])
+            parent = self.nodes[parent[0]].parent
+        return way[::-1]
+
+    def pairs(self, machine: str) -> dict[Goal, list[int]]:
+        """Every pair of transitions of `machine` that fire one after the other in some run; the events of the shortest."""
+        found: dict[Goal, list[int]] = {}
+        start = (0, "")
+        parents: dict[tuple[int, str], tuple[tuple[int, str], int] | None] = {start: None}
+        queue = deque([start])
+        while queue:
+            here = queue.popleft()
+            for reacted in self.nodes[here[0]].reactions:
+                last = here[1]
+                for row in (move.row.id for move in reacted.moves if move.machine == machine):
+                    if last and (machine, last, row) not in found:
+                        found[machine, last, row] = [*_events(parents, here), reacted.offer]
+                    last = row
+                if (there := (reacted.target, last)) not in parents:
+                    parents[there] = (here, reacted.offer)
+                    queue.append(there)
+        return found
+
+    def ways_home(self) -> Mapping[tuple[int, bool], int]:
+        """(state, whether `through` has happened) -> the event that is the first of a shortest way home."""
+        backwards: dict[tuple[int, bool], list[tuple[tuple[int, bool], int]]] = {}
+        for node in self.nodes:
+            for reacted in node.reactions:
+                for done in (False, True):
+                    after = done or self._goes_through(reacted)
+                    backwards.setdefault((reacted.target, after), []).append(((node.number, done), reacted.offer))
+        reached: dict[tuple[int, bool], int] = {
+            (node.number, True): -1 for node in self.nodes if self._is_home(node.state)
+        }
+        queue = deque(reached)
+        while queue:
+            for before, offer in backwards.get(queue.popleft(), ()):
+                if before not in reached:
+                    reached[before] = offer
+                    queue.append(before)
+        return reached
+
+    def reaction(self, number: int, offer: int) -> Reacted:
+        """What an event makes of a state; it is known to be legal there."""
+        found = (r for r in self.nodes[number].reactions if r.offer == offer)
+        return next(found, Reacted(offer, (), number, ()))
+
+    def way_home(self, number: int, ways: Mapping[tuple[int, bool], int]) -> list[int] | None:
+        """The events from a state home; None if there is no way."""
+        here, way = (number, False), list[int]()
+        while (offer := ways.get(here)) is not None:
+            if offer < 0:
+                return way
+            way.append(offer)
+            reacted = self.reaction(here[0], offer)
+            here = (reacted.target, here[1] or self._goes_through(reacted))
+        return None
+
+    def _goes_through(self, reacted: Reacted) -> bool:
+        return self.offers[reacted.offer].event == self.subject.through
+
+    def _is_home(self, state: MemberState) -> bool:
+        return all(self.member.state_of(state, machine) == name for machine, name in self.subject.home.items())
+
+
+def _events(parents: Mapping[tuple[int, str], tuple[tuple[int, str], int] | None], node: tuple[int, str]) -> list[int]:
+    way: list[int] = []
+    step = parents[node]
+    while step is not None:
+        way.append(step[1])
+        step = parents[step[0]]
+    return way[::-1]
+
+
+def walk(subject: Subject, rebalance: str) -> Iterator[Walked]:
+    """Search each configuration breadth-first until nothing new is found."""
+    member = subject.member(rebalance)
+    offers = subject.offers(member)
+    for config in subject.configurations(rebalance):
+        yield _search(subject, member, offers, member.initial(**config))
+
+
+def _search(subject: Subject, member: Member, offers: tuple[Offer, ...], start: MemberState) -> Walked:
+    numbers = {start: 0}
+    nodes = [Node(0, start, None)]
+    inputs = [dict(offer.inputs) for offer in offers]
+    for node in nodes:  # grows while it is walked
+        for number, offer in enumerate(offers):
+            if not subject.can_be(member, node.state, offer):
+                continue
+            try:
+                reaction = member.react(node.state, offer.event, inputs[number])
+            except IllegalEvent as illegal:
+                node.never.append((" ".join(illegal.row.rules), number))
+                continue
+            moves = tuple(move for move in reaction.moves if move.row.kind == "transition")
+            if reaction.state == node.state and not reaction.emitted:
+                node.stays.append(number)
+                if not moves:
+                    continue
+            if reaction.state not in numbers:
+                numbers[reaction.state] = len(nodes)
+                nodes.append(Node(len(nodes), reaction.state, (node.number, number)))
+            node.reactions.append(Reacted(number, reaction.emitted, numbers[reaction.state], moves))
+    return Walked(subject, member, offers, nodes)
