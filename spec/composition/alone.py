@@ -1,0 +1,120 @@
+"""One member in any environment: whatever the application, the coordinator and the clock could do, in any order.
+
+This model has everything that the member's tables have: no variable is frozen, no event is left out. The environment is the most
+general one that is still correct: it may do anything but what an error row forbids (answer a request that is not out, end a callback
+that has not begun). So a safety property that holds here holds for the member in every group.
+
+What the member sends is watched by a few variables of the model's own (`watch`): which requests are out, what the listener was
+told. They follow the member and do not lead it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+
+from groupspec.spec import member, vocabulary
+from groupspec.spec.compiler.model import Action, Call, Model, ModelProperty, ModelVariable, Procedure, Set
+from groupspec.spec.compiler.table import Table
+from groupspec.spec.compiler.tables import tables
+from groupspec.spec.composition.machines import FAULT, Freedom, MachineCode, inputs_of, name_of, prune
+from groupspec.spec.composition.watch import WATCHED, after_event, correct, on_event, on_words
+from groupspec.spec.properties import ASSERTIONS
+from groupspec.spec.terms import Value
+
+CONFIGURATION = ("auto_commit", "static")
+
+
+def alone_model(
+    rebalance: str,
+    profile: str,
+    properties: tuple[ModelProperty, ...] = (),
+    replaced: Mapping[str, Table] | None = None,
+) -> Model:
+    """The model. `replaced`: other tables in the place of the specification's, by machine: how the properties are tested."""
+    used = {name: (replaced or {}).get(name, tables()[name, rebalance, profile]) for name in member.MACHINES}
+    hearers = {
+        event: tuple(name for name in member.MACHINES if any(e.name == event for e in used[name].events))
+        for event in vocabulary.EVENTS
+    }
+    freedom = Freedom(before=on_words(indexed=False), index="")
+    codes = {name: MachineCode(table, freedom, hearers) for name, table in used.items()}
+    procedures = prune([p for code in codes.values() for p in code.procedures()])
+    known = {p.name: p for p in procedures}
+    variables = [v for code in codes.values() for v in code.variables()]
+    variables += [
+        ModelVariable(name, (False, True), False, (), vocabulary.VARIABLES[name].doc) for name in CONFIGURATION
+    ]
+    faults = ("none", *ASSERTIONS)
+    variables += [ModelVariable("configured", (False, True), False, (), "the configuration is chosen"), *WATCHED]
+    variables.append(ModelVariable(FAULT, faults, "none", (), "the first assertion that failed"))
+    return Model(
+        name=f"alone-{rebalance}-{profile}",
+        sizes={"members": 1, "partitions": 1},
+        variables=tuple(variables),
+        procedures=tuple(procedures),
+        actions=(*_configure(), *_environment(codes, hearers, known)),
+        properties=properties,
+        doc=__doc__ or "",
+    )
+
+
+def _configure() -> Iterator[Action]:
+    for chosen in product((False, True), repeat=len(CONFIGURATION)):
+        name = "_".join(v for v, yes in zip(CONFIGURATION, chosen, strict=True) if yes) or "nothing"
+        sets = tuple((v, str(yes)) for v, yes in zip(CONFIGURATION, chosen, strict=True))
+        yield Action(
+            f"configure_{name}",
+            (),
+            "not configured",
+            (Set((*sets, ("configured", "True"))),),
+            "application",
+            doc="chooses the configuration",
+        )
+
+
+def _environment(
+    codes: Mapping[str, MachineCode], hearers: Mapping[str, tuple[str, ...]], known: Mapping[str, Procedure]
+) -> Iterator[Action]:
+    for event in vocabulary.EVENTS.values():
+        if event.kind == "internal" or not hearers[event.name]:
+            continue
+        domains = [vocabulary.VARIABLES[name].domain for name in event.inputs]
+        for values in product(*domains):
+            inputs = dict(zip(event.inputs, values, strict=True))
+            body = tuple(_hear(event.name, inputs, codes, hearers, known))
+            if body and inputs.get("current", True):
+                body = (*on_event(event.name, False), *body, *after_event(event.name, False))
+            if body:
+                legal = _and(
+                    correct(event.name, False), *(_legal(codes[m], event.name, inputs) for m in hearers[event.name])
+                )
+                name = "_".join([event.name, *(n if v is True else f"not_{n}" for n, v in inputs.items())])
+                guard = _and("configured", f"{FAULT} == 'none'", legal)
+                yield Action(name, (), guard, body, event.kind, doc=event.doc)
+
+
+def _hear(
+    event: str,
+    inputs: Mapping[str, Value],
+    codes: Mapping[str, MachineCode],
+    hearers: Mapping[str, tuple[str, ...]],
+    known: Mapping[str, Procedure],
+) -> Iterator[Call]:
+    for word in (event, "turn_ended"):
+        for machine in hearers[word]:
+            if name_of(machine, word) in known:
+                read = inputs_of(codes[machine].table, word)
+                yield Call(name_of(machine, word), tuple(repr(inputs[name]) for name in read))
+
+
+def _legal(code: MachineCode, event: str, inputs: Mapping[str, Value]) -> str:
+    """That no error row of the machine would fire on the event."""
+    forbidden = [
+        code.condition_given(row, inputs) for row in code.table.rows if row.event == event and row.kind == "error"
+    ]
+    return _and(*(f"not ({text})" for text in forbidden if text != "False"))
+
+
+def _and(*parts: str) -> str:
+    return " and ".join(part for part in parts if part != "True") or "True"

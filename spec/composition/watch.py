@@ -1,0 +1,265 @@
+"""What a member's environment sees of it: the variables and assertions that watch a member without leading it.
+
+A rule such as "at most one JoinGroup or SyncGroup in flight" speaks about what left the member and what came back. The watch's
+variables follow exactly that, in words of the wire and of the listener, and never read the machines' own opinion of it.
+Where a machine has an opinion too (`timeouts.IN_FLIGHT`), a property compares the two.
+
+A name with `@` is a variable of the member: `@call_out` is `call_out[i]` where members are numbered, and `call_out` where there is
+only one. Each assertion has the id of the property in `spec.properties` that says what it means and where it comes from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from groupspec.spec.compiler.model import Block, ModelVariable, Set
+from groupspec.spec.composition.machines import claim
+
+NO_YES: Final = (False, True)
+
+WATCHED: Final = (
+    ModelVariable("lookup_out", NO_YES, False, (), "a FindCoordinator is in flight"),
+    ModelVariable("call_out", ("none", "JoinGroup", "SyncGroup"), "none", (), "the request of a rebalance that is in flight"),
+    ModelVariable("heartbeat_out", NO_YES, False, (), "a heartbeat is in flight"),
+    ModelVariable("commit_out", NO_YES, False, (), "the commit before a rebalance is in flight"),
+    ModelVariable("generation_unused", NO_YES, False, (), "a JoinGroup was answered, and no SyncGroup has used its generation"),
+    ModelVariable("in_group", NO_YES, False, (), "the last JoinGroup was answered, and nothing since has ended or renewed that membership"),
+    ModelVariable("revoke_due", NO_YES, False, (), "REVOKE_PARTITIONS waits for the polling thread, or is being handled there"),
+    ModelVariable("assign_due", NO_YES, False, (), "ASSIGN_PARTITIONS waits for the polling thread, or is being handled there"),
+    ModelVariable("may_join", NO_YES, False, (), "the application has polled since it subscribed, was thrown an error, or let its poll interval expire"),
+    ModelVariable("raised", NO_YES, False, (), "an ERROR has been queued by what happens now"),
+    ModelVariable("has_id", NO_YES, False, (), "the coordinator gave it a member id, and nothing has ended that"),
+    ModelVariable("said_goodbye", NO_YES, False, (), "a LeaveGroup has been sent by what happens now"),
+    ModelVariable("left", NO_YES, False, (), "the member has left, in words or in silence, by what happens now"),
+    ModelVariable("stalled", NO_YES, False, (), "what happens now has found that the application stalls"),
+)  # fmt: skip
+
+_Entry = tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]
+"""(assertions: id and what holds, assignments: target and value)."""
+
+_WORDS: Final[Mapping[str, _Entry]] = MappingProxyType(
+    {
+        "FindCoordinator": (
+            (("one-lookup", "not @lookup_out"),),
+            (("@lookup_out", "True"),),
+        ),
+        "JoinGroup": (
+            (
+                ("one-call", "@call_out == 'none'"),
+                ("to-a-known-coordinator", "@coordinator_known"),
+                ("callbacks-before-join", "not @revoke_due"),
+                ("join-needs-a-poll", "@may_join"),
+            ),
+            (("@call_out", "'JoinGroup'"), ("@generation_unused", "False"), ("@in_group", "False")),
+        ),
+        "SyncGroup": (
+            (
+                ("one-call", "@call_out == 'none'"),
+                ("to-a-known-coordinator", "@coordinator_known"),
+                ("sync-after-join", "@generation_unused"),
+            ),
+            (("@call_out", "'SyncGroup'"), ("@generation_unused", "False")),
+        ),
+        "Heartbeat": (
+            (
+                ("one-heartbeat", "not @heartbeat_out"),
+                ("to-a-known-coordinator", "@coordinator_known"),
+                ("heartbeat-as-member", "@in_group and @identity == 'member'"),
+            ),
+            (("@heartbeat_out", "True"),),
+        ),
+        "LeaveGroup": (
+            (
+                ("to-a-known-coordinator", "@coordinator_known"),
+                ("leave-once", "@has_id and not @said_goodbye"),
+                ("static-stays", "not @static"),
+            ),
+            (("@said_goodbye", "True"), ("@left", "True")),
+        ),
+        "OffsetCommit": (
+            (
+                ("one-commit", "not @commit_out"),
+                ("to-a-known-coordinator", "@coordinator_known"),
+                ("commit-what-is-owned", "@owned and @in_group and @identity == 'member' and not @lost"),
+                ("no-commit-in-a-rebalance", "@call_out == 'none'"),
+            ),
+            (("@commit_out", "True"),),
+        ),
+        "REVOKE_PARTITIONS": (
+            (("callbacks-alternate", "not @revoke_due"),),
+            (("@revoke_due", "True"),),
+        ),
+        "ASSIGN_PARTITIONS": (
+            (("callbacks-alternate", "not @revoke_due"),),
+            (("@assign_due", "True"),),
+        ),
+        "ERROR": ((), (("@raised", "True"),)),
+        "coordinator_lost": (
+            (("forget-then-fail", "not @coordinator_known"),),
+            (("@call_out", "'none'"), ("@heartbeat_out", "False"), ("@commit_out", "False")),
+        ),
+        "heartbeats_disabled": ((), (("@in_group", "False"), ("@heartbeat_out", "False"))),
+        "poll_limit_reached": (
+            (),
+            (
+                ("@may_join", "False"),
+                ("@stalled", "@in_group and not @leaving"),
+                ("@call_out", "'none'"),
+                ("@generation_unused", "False"),
+                ("@commit_out", "False"),
+            ),
+        ),
+        "leave_needed": (
+            (),
+            (
+                ("@left", "True"),
+                ("@call_out", "'none'"),
+                ("@generation_unused", "False"),
+                ("@commit_out", "False"),
+                ("@assign_due", "False"),
+            ),
+        ),
+    }
+)
+"""What leaves the machines, or passes between them: what must hold then, and what the watch makes of it."""
+
+
+def on_words(indexed: bool) -> Mapping[str, Block]:
+    """What is checked and noted when a word is emitted, before anybody hears it."""
+    return {word: _block(entry, indexed) for word, entry in _WORDS.items()}
+
+
+_ENDS = (("@call_out", "'none'"),)
+_AWAITS_POLL = (("@call_out", "'none'"), ("@may_join", "False"))
+_OUTCAST = (
+    ("@call_out", "'none'"),
+    ("@generation_unused", "False"),
+    ("@heartbeat_out", "False"),
+    ("@commit_out", "False"),
+    ("@in_group", "False"),
+)
+_UNKNOWN = (*_OUTCAST, ("@has_id", "False"))
+_FENCED = (*_UNKNOWN, ("@may_join", "False"))
+
+_EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
+    {
+        "lookup_found": (("@lookup_out", "False"),),
+        "lookup_retriable": (("@lookup_out", "False"),),
+        "lookup_fatal": (("@lookup_out", "False"),),
+        "join_accepted": (
+            ("@call_out", "'none'"),
+            ("@generation_unused", "True"),
+            ("@in_group", "True"),
+            ("@has_id", "True"),
+        ),
+        "join_member_id_required": (("@call_out", "'none'"), ("@has_id", "True")),
+        "join_rebalance_in_progress": _ENDS,
+        "join_unknown_member": _UNKNOWN,
+        "join_coordinator_loading": _ENDS,
+        "join_coordinator_gone": _ENDS,
+        "join_fenced": _FENCED,
+        "join_fatal": _AWAITS_POLL,
+        "sync_accepted": _ENDS,
+        "sync_rebalance_in_progress": _ENDS,
+        "sync_unknown_member": _UNKNOWN,
+        "sync_illegal_generation": _OUTCAST,
+        "sync_coordinator_gone": _ENDS,
+        "sync_fenced": _FENCED,
+        "sync_fatal": _AWAITS_POLL,
+        "heartbeat_ok": (("@heartbeat_out", "False"),),
+        "heartbeat_rebalance_in_progress": (("@heartbeat_out", "False"),),
+        "heartbeat_coordinator_gone": (("@heartbeat_out", "False"),),
+        "heartbeat_retriable": (("@heartbeat_out", "False"),),
+        "heartbeat_error": (("@heartbeat_out", "False"),),
+        "heartbeat_unknown_member": _UNKNOWN,
+        "heartbeat_illegal_generation": _OUTCAST,
+        "heartbeat_fenced": _FENCED,
+        "commit_settled": (("@commit_out", "False"),),
+        "commit_retriable": (("@commit_out", "False"),),
+        "commit_coordinator_gone": (("@commit_out", "False"),),
+        "commit_rebalance_in_progress": (("@commit_out", "False"),),
+        "commit_unknown_member": _UNKNOWN,
+        "commit_illegal_generation": _OUTCAST,
+        "commit_fenced": _FENCED,
+        "stopped": (*_UNKNOWN, ("@lookup_out", "False"), ("@may_join", "False")),
+        "commit_deadline_expired": (("@commit_out", "False"),),
+        "partitions_revoked": (("@revoke_due", "False"),),
+        "partitions_assigned": (("@assign_due", "False"),),
+        "application_polled": (("@may_join", "@subscribed"),),
+        "leave_requested": (("@commit_out", "False"),),
+        "subscribed_to_topics": (("@may_join", "@may_join and @subscribed"),),
+    }
+)
+"""What reaches the member, and what the watch makes of it before the machines hear it."""  # fmt: skip
+
+
+def on_event(event: str, indexed: bool) -> Block:
+    """What the watch notes of an event that is not late, before the machines hear it."""
+    return _block(((), _EVENTS[event]), indexed) if event in _EVENTS else ()
+
+
+_TOLD: Final = (
+    "lookup_fatal",
+    "join_fenced",
+    "join_fatal",
+    "sync_fenced",
+    "sync_fatal",
+    "heartbeat_fenced",
+    "heartbeat_error",
+    "commit_fenced",
+)
+
+_AFTER: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
+    {
+        **{event: (("errors-are-told", "@raised"),) for event in _TOLD},
+        "poll_interval_expired": (
+            ("stalled-member-leaves", "not @stalled or not @in_group and (@static or @said_goodbye)"),
+        ),
+        "lookup_found": (("stalled-member-leaves", "not @stalled or not @in_group and (@static or @said_goodbye)"),),
+    }
+)
+"""What must hold when the member has done with an event that was not late."""
+
+
+def after_event(event: str, indexed: bool) -> Block:
+    """The checks at the end of an event, and the end of what is noted for the length of one only."""
+    checks = tuple((name, holds) for name, holds in _AFTER.get(event, ()))
+    ended = (
+        ("@has_id", "@has_id and not @left and not (@stalled and @static)"),
+        *((f"@{name}", "False") for name in ("raised", "said_goodbye", "left", "stalled")),
+    )
+    return _block((checks, ended), indexed)
+
+
+def _block(entry: _Entry, indexed: bool) -> Block:
+    assertions, assignments = entry
+    claims = tuple(claim(name, own(holds, indexed)) for name, holds in assertions)
+    sets = (
+        (Set(tuple((own(target, indexed), own(value, indexed)) for target, value in assignments)),)
+        if assignments
+        else ()
+    )
+    return (*claims, *sets)
+
+
+def own(text: str, indexed: bool) -> str:
+    """The text with `@name` as a variable of member i, or of the only one."""
+    return re.sub(r"@(\w+)", r"\1[i]" if indexed else r"\1", text)
+
+
+_CORRECT: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "callback_started": "@revoke_due and not @assign_due",
+        "partitions_revoked": "@revoke_due and not @assign_due",
+        "partitions_assigned": "@assign_due",
+    }
+)
+"""When a correct application does something: it answers what it was asked, in the order of the queue."""
+
+
+def correct(event: str, indexed: bool) -> str:
+    """When a correct environment may bring the event about, as far as the watch can tell; error rows tell the rest."""
+    return own(_CORRECT.get(event, "True"), indexed)

@@ -1,0 +1,90 @@
+"""What is claimed of the machines when they run: safety, liveness, and what must be possible at all.
+
+An *assertion* is checked where something happens (a request leaves, a callback is queued; `composition/watch.py` and
+`composition/group.py` say where); the first one that fails is kept in the variable `fault`. An *invariant* is checked in every
+state. Both are safety. *Recoverable* means that from every state the good one can still be reached, whatever has gone wrong.
+*Leads to* is liveness, under the fairness of the model's actions; TLC checks it. *Reachable* guards the rest against holding in
+a model in which nothing happens.
+"""
+
+from __future__ import annotations
+
+from groupspec.spec.compiler.model import ModelProperty
+from groupspec.spec.composition.machines import FAULT
+
+_JOIN_ANSWER = "KIP-62, 'Proposed Changes'"
+
+
+def _assertion(id: str, statement: str, sources: tuple[str, ...], rules: str) -> ModelProperty:
+    return ModelProperty(id, "invariant", f"{FAULT} != '{id}'", "", statement, sources, tuple(rules.split()))
+
+
+_PROPOSAL = "Threading refactor proposal (Apache Kafka wiki)"
+
+MEMBER_ASSERTIONS = (
+    _assertion("illegal-event", "Nothing happens that a correct peer never does: no error row fires.", ("the error rows of the tables",), "J9 Q1"),
+    _assertion("late-changes-nothing", "An answer to a request that was given up, or of an identity that is gone, changes nothing.", ("KAFKA-8104", "KAFKA-9823"), "J9 L3"),
+    _assertion("one-lookup", "At most one FindCoordinator is in flight.", ("KAFKA-10793",), "D2"),
+    _assertion("one-call", "At most one JoinGroup or SyncGroup is in flight.", ("KAFKA-3949", "KAFKA-7961"), "J1"),
+    _assertion("one-heartbeat", "At most one heartbeat is in flight.", ("librdkafka rd_kafka_cgrp_heartbeat",), "H7"),
+    _assertion("one-commit", "At most one commit before a rebalance is in flight.", ("KAFKA-13310", "KAFKA-14024"), "M5 M3"),
+    _assertion("to-a-known-coordinator", "A group request is sent only while the coordinator is known.", ("MINOR #14179",), "D4"),
+    _assertion("callbacks-before-join", "No JoinGroup is sent while a callback is due or running.", (f"{_PROPOSAL}, 'Rebalance States'", "Kafka ConsumerCoordinator.onJoinPrepare"), "C3 J7 Q4"),
+    _assertion("join-needs-a-poll", "No JoinGroup is sent before the application has polled: since it subscribed, was thrown an error, or let its poll interval expire.", ("KIP-62, 'Proposed Changes'", "KAFKA-17154"), "J7 P3 X2"),
+    _assertion("sync-after-join", "A SyncGroup uses the generation of an answered JoinGroup, and each generation is used once.", ("Kafka AbstractCoordinator.JoinGroupResponseHandler",), "J1 Q4 S1"),
+    _assertion("heartbeat-as-member", "Heartbeats are sent by members only: not before JoinGroup is answered, not while the next is out, not after leaving or losing the identity.", ("KAFKA-3782", "KAFKA-16251"), "H3 L3"),
+    _assertion("leave-once", "LeaveGroup is sent by who has an id, once.", ("KAFKA-16639",), "L1 P1"),
+    _assertion("static-stays", "A static member never sends LeaveGroup.", ("KIP-345",), "L1 P1"),
+    _assertion("commit-what-is-owned", "The commit before a rebalance is sent by a member that owns something and has not lost it.", ("KIP-429", "KAFKA-12983"), "C2 M1 M7"),
+    _assertion("no-commit-in-a-rebalance", "No commit is sent between JoinGroup and the answer to SyncGroup.", ("librdkafka 1.7.0",), "M7"),
+    _assertion("callbacks-alternate", "The listener is told of an assignment once, and of its end once, in turn.", ("KIP-429",), "C1"),
+    _assertion("forget-then-fail", "The coordinator is unknown before requests under way to it fail.", ("KAFKA-6366",), "D5"),
+    _assertion("errors-are-told", "An error that only the application can mend is raised.", ("KAFKA-10134", "KIP-345"), "H4 X2"),
+    _assertion("stalled-member-leaves", "When the poll interval expires and the coordinator is known, the member is no member any more.", ("KIP-62, 'Proposed Changes'",), "P1"),
+)  # fmt: skip
+
+
+def alone(rebalance: str) -> tuple[ModelProperty, ...]:
+    """What is claimed of one member in any environment."""
+    kept = (p for p in _ALONE if rebalance == "eager" or p.id != "eager-gives-up-first")
+    return (*MEMBER_ASSERTIONS, *kept)
+
+
+_ALONE = (
+    # what the machines believe, and what the watch has seen
+    ModelProperty("lookup-is-out", "invariant", "(connection == 'COORDINATOR_DISCOVERY') == lookup_out", "", "COORDINATOR_DISCOVERY is the state in which a FindCoordinator is in flight.", (f"{_PROPOSAL}, 'Background thread and its lifecycle'",), ("D2", "D7")),
+    ModelProperty("need-is-pursued", "invariant", "not (connection == 'INITIALIZED' and (member_needs or asked)) or lookup_wait != 'none'", "", "While something needs a coordinator and none is known, a lookup is out, or its backoff runs, or it waits for a poll.", ("KAFKA-6362", "kafka-python #3082"), ("D1", "D3")),
+    ModelProperty("coordinator-is-known", "invariant", "(connection == 'STABLE') == coordinator_known", "", "connection.STABLE is the state in which the coordinator is known.", (f"{_PROPOSAL}, 'Background thread and its lifecycle'",), ("D4",)),
+    ModelProperty("member-needs-it", "invariant", "not (subscribed and polled) or member_needs", "", "A subscribed member whose application polls needs a coordinator.", ("Kafka AbstractCoordinator.ensureActiveGroup",), ("D1",)),
+    ModelProperty("join-is-out", "invariant", "rebalance != 'PREPARING_REBALANCE' or (call_out == 'JoinGroup') == (polled and coordinator_known and not join_backoff)", "", "In PREPARING_REBALANCE a JoinGroup is in flight, or exactly one of three things holds it back: no poll, no coordinator, a backoff.", ("KAFKA-5154", "KAFKA-9815"), ("J2", "D3")),
+    ModelProperty("sync-is-out", "invariant", "rebalance != 'COMPLETING_REBALANCE' or call_out == 'SyncGroup'", "", "In COMPLETING_REBALANCE a SyncGroup is in flight.", ("KAFKA-5154",), ("J2",)),
+    ModelProperty("wants-to-join", "invariant", "rebalance != 'UNJOINED' or not (subscribed and polled and coordinator_known) or join_backoff", "", "Whoever is subscribed, polls and knows the coordinator does not stay outside.", ("KAFKA-5154", "KAFKA-9815"), ("J2",)),
+    ModelProperty("commit-ends", "invariant", "rebalance != 'PREPARE_REVOCATION' or commit_step != 'none'", "", "PREPARE_REVOCATION lasts only as long as the commit before the revocation.", ("KAFKA-13310", "KAFKA-14024"), ("M3",)),
+    ModelProperty("commit-is-out", "invariant", "(commit_step == 'out') == commit_out", "", "A commit is believed to be in flight when it is.", ("KAFKA-14024",), ("M3", "M5")),
+    ModelProperty("commit-is-pursued", "invariant", "commit_step != 'blocked' or not coordinator_known", "", "A commit waits for nothing but a coordinator, a backoff or its answer.", ("KAFKA-13310",), ("M3", "D1")),
+    ModelProperty("revoke-is-due", "invariant", "rebalance != 'REVOKING_PARTITION' or revoke_due", "", "REVOKING_PARTITION lasts as long as the listener's call.", (f"{_PROPOSAL}, 'Rebalance States'",), ("Q2", "C3")),
+    ModelProperty("assign-is-due", "invariant", "rebalance != 'ASSIGNING_PARTITIONS' or assign_due", "", "ASSIGNING_PARTITIONS lasts as long as the listener's call.", (f"{_PROPOSAL}, 'Rebalance States'",), ("Q2", "C3")),
+    ModelProperty("heartbeats-run", "invariant", "(timeouts == 'IDLE' or timeouts == 'IN_FLIGHT') == in_group", "", "Heartbeats run exactly while the member is in the group: from JoinGroup's answer until the next is sent or the membership ends.", ("KAFKA-10134", "KIP-62, 'Proposed Changes'"), ("H1", "H3")),
+    ModelProperty("heartbeat-is-out", "invariant", "(timeouts == 'IN_FLIGHT') == heartbeat_out", "", "A heartbeat is believed to be in flight when it is.", ("librdkafka rd_kafka_cgrp_heartbeat",), ("H7",)),
+    ModelProperty("overdue-heartbeat-waits", "invariant", "not heartbeat_overdue or timeouts == 'IN_FLIGHT' or not coordinator_known", "", "A heartbeat that is due is held back by nothing but an unanswered one or an unknown coordinator.", ("KAFKA-16215",), ("H2",)),
+    ModelProperty("overdue-poll-waits", "invariant", "not poll_overdue or not coordinator_known or not in_group or leaving", "", "A poll interval that has expired is acted on as soon as the coordinator is known.", ("KIP-62, 'Proposed Changes'",), ("P1",)),
+    ModelProperty("may-join", "invariant", "may_join == polled", "", "What holds a join back for want of a poll ends with the poll, and with nothing else.", ("KAFKA-17154",), ("J7", "P2")),
+    ModelProperty("identity-is-given", "invariant", "has_id == (identity != 'none')", "", "The member keeps the id that it was given until the coordinator disowns it or it leaves.", ("KAFKA-13214", "KAFKA-10870"), ("J4", "J3")),
+    ModelProperty("lost-without-id", "invariant", "not (rebalance == 'REVOKING_PARTITION' and not callback_running and identity != 'member') or lost", "", "A callback that has not begun when the membership is lost says lost.", ("KIP-429, onPartitionsLost",), ("C2", "P3")),
+    ModelProperty("owns-nothing-outside", "invariant", "rebalance != 'UNJOINED' or not owned", "", "Outside the group nothing is owned: every end of ownership goes through the listener.", ("KIP-429, onPartitionsLost",), ("C1", "C2", "C7")),
+    ModelProperty("eager-gives-up-first", "invariant", "rebalance != 'PREPARING_REBALANCE' and rebalance != 'COMPLETING_REBALANCE' or not owned", "", "An eager member owns nothing while it joins.", (f"{_PROPOSAL}, 'Rebalance States'",), ("C3", "Q4")),
+    ModelProperty("lost-is-told", "invariant", "not lost or rebalance == 'REVOKING_PARTITION'", "", "What is lost is told, and then forgotten.", ("KIP-429",), ("C2",)),
+    # what can always be reached again
+    ModelProperty("can-be-stable", "recoverable", "rebalance == 'STABLE' or fault != 'none'", "", "Whatever has happened, a rebalance can still be completed.", ("KAFKA-5154",), ("J2", "K2")),
+    ModelProperty("can-be-closed", "recoverable", "connection == 'DOWN' and configured or fault != 'none'", "", "Whatever has happened, the consumer can still be closed.", ("KAFKA-19357",), ("L2",)),
+    # what must be possible at all
+    ModelProperty("reaches-assigning", "reachable", "rebalance == 'ASSIGNING_PARTITIONS' and owned", "", "A member is assigned something.", (), ()),
+    ModelProperty("reaches-lost", "reachable", "rebalance == 'REVOKING_PARTITION' and lost", "", "A member loses something.", (), ()),
+    ModelProperty("reaches-leaving", "reachable", "rebalance == 'REVOKING_PARTITION' and leaving", "", "A member leaves with something owned.", (), ()),
+    ModelProperty("reaches-second-loss", "reachable", "rebalance == 'REVOKING_PARTITION' and callback_running and identity != 'member' and not lost", "", "The membership is lost while the listener runs.", (), ()),
+    ModelProperty("reaches-blocked-commit", "reachable", "commit_step == 'blocked'", "", "A commit waits for a coordinator.", (), ()),
+    ModelProperty("reaches-poll-while-lost", "reachable", "poll_overdue and not coordinator_known", "", "The poll interval expires while no coordinator is known.", (), ()),
+)  # fmt: skip
+"""Of one member in any environment."""
+
+ASSERTIONS = tuple(p.id for p in MEMBER_ASSERTIONS)
