@@ -15,7 +15,7 @@ from groupspec.conformance.wire import scenarios  # noqa: F401 - registers the s
 from groupspec.conformance.wire.scenario import SCENARIOS
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler import Row, Table
-from groupspec.spec.compiler.tables import MACHINES, tables, whole_tables
+from groupspec.spec.compiler.tables import MACHINES, each_table, whole_tables
 from groupspec.spec.differences import DIFFERENCES, Difference
 from groupspec.spec.known_bugs import KNOWN_BUGS
 from groupspec.spec.rules import RULES
@@ -57,7 +57,7 @@ class Explanation:
     def pictures(self) -> list[str]:
         """Committed pictures that show one of the rows; the matrix where all that a machine has of it is not drawn."""
         found = []
-        for table in tables().values():
+        for table in each_table():
             kinds = {
                 table.by_id[row.id].kind for name, row in self.rows if name == table.name and row.id in table.by_id
             }

@@ -24,7 +24,7 @@ from groupspec.diagrams.files import svg, svg_is_current
 from groupspec.diagrams.matrix import matrix_markdown
 from groupspec.diagrams.state_diagram import dot
 from groupspec.spec.compiler import REBALANCES, TABLE_SCHEMA, Table, table_data
-from groupspec.spec.compiler.tables import tables
+from groupspec.spec.compiler.tables import each_table
 
 Folder: TypeAlias = Literal["conformance", "diagrams"]
 
@@ -83,7 +83,7 @@ def folder_path(folder: Folder) -> Path:
 
 def generated_files() -> Iterator[GeneratedFile]:
     """Every generated file that is committed."""
-    for table in tables().values():
+    for table in each_table():
         yield GeneratedFile("diagrams", f"generated/{table.label}.dot", partial(dot, table))
         yield GeneratedFile(
             "diagrams", f"generated/{table.label}.svg", partial(_svg, table), partial(_svg_is_current, table)

@@ -64,8 +64,8 @@ def dot(table: Table, coverage: Coverage | None = None) -> str:
 
 
 def title(table: Table) -> str:
-    """`rebalance: cooperative, deployed`."""
-    return f"{table.name}: {', '.join(part for part in (table.rebalance, table.profile) if part)}"
+    """`rebalance: cooperative, deployed`; the name alone of a machine that is the same for all of them."""
+    return ": ".join(filter(None, (table.name, ", ".join(filter(None, (table.rebalance, table.profile))))))
 
 
 class _Picture:

@@ -10,7 +10,7 @@ import click
 
 from groupspec.conformance.errors import UsageProblem
 from groupspec.spec.compiler import PROFILES, REBALANCES, Table
-from groupspec.spec.compiler.tables import tables, whole_tables
+from groupspec.spec.compiler.tables import each_table, whole_tables
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -40,10 +40,10 @@ def chosen_tables(machines: Sequence[str], rebalance: str, profile: str) -> list
         require(profile, PROFILES, "profile", "--profile")
     return [
         table
-        for table in tables().values()
+        for table in each_table()
         if table.name in (machines or tuple(whole_tables()))
-        and table.rebalance in (rebalance or REBALANCES)
-        and table.profile in (profile or PROFILES)
+        and table.rebalance in (None, *([rebalance] if rebalance else REBALANCES))
+        and table.profile in (None, *([profile] if profile else PROFILES))
     ]
 
 

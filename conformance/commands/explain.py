@@ -39,7 +39,7 @@ def _known(name: str) -> str:
     """The name as it is spelt; case does not count where that leaves no doubt.
 
     Raises:
-        UsageProblem: nothing is called that.
+        UsageProblem: nothing is called that, or two things are, in different case.
     """
     known = explainable()
     if name in known:
@@ -50,7 +50,9 @@ def _known(name: str) -> str:
     raise UsageProblem(
         f"there is no rule, state or event {name!r}",
         allowed=f"a rule ({', '.join(RULES)}), a state (STABLE, rebalance.STABLE, ...) or an event (join_accepted, ...)",
-        next_step=did_you_mean(name, known) or "`groupspec table` shows every state and event",
+        next_step=" or ".join(f"did you mean {one!r}?" for one in same)
+        or did_you_mean(name, known)
+        or "`groupspec table` shows every state and event",
     )
 
 

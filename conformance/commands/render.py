@@ -23,7 +23,7 @@ from groupspec.diagrams.files import PICTURE_FORMATS, SUFFIXES, PictureFormat, p
 from groupspec.diagrams.layout import LayoutProblem
 from groupspec.diagrams.matrix import matrix_html, matrix_markdown
 from groupspec.spec.compiler import Table
-from groupspec.spec.compiler.tables import tables
+from groupspec.spec.compiler.tables import each_table
 
 
 @click.command()
@@ -101,7 +101,7 @@ def _coverage(file: Path) -> Mapping[str, Coverage]:
             next_step="`groupspec test` and the other runs write such files",
         ) from problem
     for label, rows in found.items():
-        labels = {table.label: table for table in tables().values()}
+        labels = {table.label: table for table in each_table()}
         require(label, labels, "table", str(file))
         for row_id in rows.rows:
             if row_id not in labels[label].by_id:

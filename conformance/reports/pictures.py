@@ -11,7 +11,7 @@ from groupspec.diagrams.coverage import Coverage
 from groupspec.diagrams.layout import LayoutProblem, render
 from groupspec.diagrams.state_diagram import dot
 from groupspec.spec.compiler.table import Table
-from groupspec.spec.compiler.tables import tables
+from groupspec.spec.compiler.tables import each_table
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ def machine_pictures(suites: Mapping[str, Generated]) -> list[MachinePicture]:
     labels = {label for suite in measured for label in suite.coverage}
     return [
         _picture(table, [suite.coverage.get(table.label, {}) for suite in measured], measured[0].infeasible)
-        for (_, _, profile), table in tables().items()
-        if profile == "deployed" and table.label in labels
+        for table in each_table()
+        if table.profile != "published" and table.label in labels
     ]
 
 

@@ -92,9 +92,8 @@ def _effects(table: Table, words: Words) -> Iterator[SpecProblem]:
     for effect in table.effects:
         place = f"effect {effect.name}"
         for word in effect.emit:
-            if word not in words.requests and word not in words.consumer_events and word not in words.events:
-                known = [*words.requests, *words.consumer_events, *words.events]
-                yield _problem(table, place, f"emits unknown {word!r}", did_you_mean(word, known))
+            if word not in words.emitted:
+                yield _problem(table, place, f"emits unknown {word!r}", did_you_mean(word, words.emitted))
         for name, text in effect.set.items():
             variable = variables[name]
             if variable.kind != "state" or variable.owner != table.name:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from groupspec.spec.compiler.guards import names, parse, satisfiable, show, simplify
 from groupspec.spec.compiler.table import Row, Table
-from groupspec.spec.terms import Effect, Value
+from groupspec.spec.terms import CONSTANTS, Effect, Value
 
 REBALANCES = ("eager", "cooperative")
 PROFILES = ("published", "deployed")
@@ -26,6 +26,13 @@ def constants(rebalance: str | None, profile: str | None) -> dict[str, Value]:
     if profile is not None:
         known.update((name, name == profile) for name in PROFILES)
     return known
+
+
+def is_the_same_everywhere(table: Table) -> bool:
+    """Whether the table of a whole class mentions neither protocol nor profile: it is the same for all of them."""
+    texts = [text for effect in table.effects for text in effect.set.values()]
+    read = {name for text in (*texts, *(row.guard for row in table.rows)) for name in names(parse(text, True))}
+    return not read & set(CONSTANTS)
 
 
 def specialise(table: Table, rebalance: str, profile: str) -> Table:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from groupspec.spec.compiler.guards import names, parse
+from groupspec.spec.compiler.specialise import is_the_same_everywhere
 from groupspec.spec.compiler.table import Row, Table
 from groupspec.spec.terms import Value, Variable
 
@@ -64,9 +65,9 @@ def compile_step(table: Table) -> Step:
     """The Python of a specialised table.
 
     Raises:
-        ValueError: the table is not specialised, so its guards mention constants that have no value.
+        ValueError: the table is not specialised, and its guards mention constants that have no value.
     """
-    if table.rebalance is None or table.profile is None:
+    if (table.rebalance is None or table.profile is None) and not is_the_same_everywhere(table):
         raise ValueError(f"{table.label} has both protocols and profiles: specialise it first")
     variables = (*table.own, *table.config, *table.foreign)
     writer = _Writer(table, variables)

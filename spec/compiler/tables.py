@@ -7,6 +7,7 @@ from functools import cache
 from itertools import product
 from types import MappingProxyType
 
+from groupspec.spec.broker_group import BrokerGroup
 from groupspec.spec.compiler.introspect import introspect
 from groupspec.spec.compiler.specialise import PROFILES, REBALANCES, specialise
 from groupspec.spec.compiler.table import Table
@@ -15,7 +16,11 @@ from groupspec.spec.rebalance import Rebalance
 from groupspec.spec.subscription import Subscription
 from groupspec.spec.timeouts import Timeouts
 
-MACHINES = (Connection, Rebalance, Subscription, Timeouts)
+MACHINES = (BrokerGroup, Connection, Rebalance, Subscription, Timeouts)
+
+
+OF_NO_PROTOCOL = frozenset({"broker_group"})
+"""Machines that know neither the rebalance protocol nor a profile: each has one table, not one for every combination."""
 
 
 @cache
@@ -26,10 +31,18 @@ def whole_tables() -> Mapping[str, Table]:
 
 @cache
 def tables() -> Mapping[tuple[str, str, str], Table]:
-    """(machine, rebalance, profile) -> table, for every combination."""
+    """(machine, rebalance, profile) -> table, for every combination.
+
+    The one table of a machine of no protocol stands here under each combination; `each_table` gives it once.
+    """
     return MappingProxyType(
         {
-            (name, rebalance, profile): specialise(table, rebalance, profile)
+            (name, rebalance, profile): table if name in OF_NO_PROTOCOL else specialise(table, rebalance, profile)
             for (name, table), rebalance, profile in product(whole_tables().items(), REBALANCES, PROFILES)
         }
     )
+
+
+def each_table() -> tuple[Table, ...]:
+    """Every table once."""
+    return tuple({table.label: table for table in tables().values()}.values())

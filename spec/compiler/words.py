@@ -22,6 +22,7 @@ class Words:
         rules: The ids of the rules that rows may cite.
         requests: Requests that an effect may emit.
         consumer_events: Events for the polling thread that an effect may emit.
+        coordinator_words: Answers and acts of the group's coordinator that an effect may emit.
     """
 
     variables: Mapping[str, Variable]
@@ -31,6 +32,12 @@ class Words:
     rules: frozenset[str]
     requests: tuple[str, ...]
     consumer_events: tuple[str, ...]
+    coordinator_words: tuple[str, ...] = ()
+
+    @property
+    def emitted(self) -> tuple[str, ...]:
+        """Everything that an effect may emit."""
+        return (*self.requests, *self.consumer_events, *self.coordinator_words, *self.events)
 
     @classmethod
     @cache
@@ -44,6 +51,7 @@ class Words:
             frozenset(rules.RULES),
             vocabulary.REQUESTS,
             vocabulary.CONSUMER_EVENTS,
+            (*vocabulary.ANSWERS, *vocabulary.GROUP_ACTS),
         )
 
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from groupspec.spec.compiler import REBALANCES, TABLE_SCHEMA, introspect, specialise, table_data, table_json
 from groupspec.spec.compiler.guards import names, parse, predicate, show, simplify
 from groupspec.spec.compiler.library import library_machine
-from groupspec.spec.compiler.specialise import PROFILES, constants
+from groupspec.spec.compiler.specialise import PROFILES, constants, is_the_same_everywhere
 from groupspec.spec.compiler.step import NO_ROW, Machine, compile_step
-from groupspec.spec.compiler.tables import MACHINES, tables, whole_tables
+from groupspec.spec.compiler.tables import MACHINES, OF_NO_PROTOCOL, each_table, tables, whole_tables
 from groupspec.spec.compiler.tests.samples import Lamp, words
 from groupspec.spec.terms import Value
 
@@ -69,7 +69,14 @@ def test_the_json_is_canonical_and_keeps_its_schema(key: tuple[str, str, str]) -
 
 
 def test_tables_that_differ_have_different_hashes() -> None:
-    assert len({table.hash for table in tables().values()} | {t.hash for t in whole_tables().values()}) == 20
+    assert len({table.hash for table in each_table()} | {t.hash for t in whole_tables().values()}) == 4 * 5 + 1
+
+
+def test_a_machine_of_no_protocol_has_one_table_under_every_name() -> None:
+    for name in OF_NO_PROTOCOL:
+        assert is_the_same_everywhere(whole_tables()[name])
+        assert {id(tables()[name, r, p]) for r, p in product(REBALANCES, PROFILES)} == {id(whole_tables()[name])}
+        assert [table.label for table in each_table() if table.name == name] == [name]
 
 
 def test_effects_happen_at_once_within_and_in_order_along_the_row() -> None:
