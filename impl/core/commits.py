@@ -310,8 +310,8 @@ class Commits:
             self._try_again_or_fail(operation, code)
 
     def lookup_refused(self, error: KafkaError) -> None:
-        """No coordinator at all."""
-        for operation in [o for o in self._queue if o.sent is None]:
+        """No coordinator, until the application polls again: a commit before a rebalance has its time to see that (rule M3)."""
+        for operation in [o for o in self._queue if o.sent is None and o.purpose is not Purpose.REBALANCE]:
             self._finish(operation, error)
 
     def membership_lost(self) -> None:

@@ -59,6 +59,7 @@ class Membership:
         self.rejoin_reason = ""
         self.rejoin_again = False  # asked for while a round was under way: another one must follow (rule J1)
         self.awaiting_poll = True  # no JoinGroup before the application's next poll
+        self._wants_in = False  # from the first poll of a member that is subscribed until it has left
         self.preparing = False  # the rebalance has begun; JoinGroup has not been sent
         self.owned_generation = -1  # the generation that assigned what is owned (rule K1)
         self._loss_due = False  # the identity went while a callback ran: what is owned is lost when it ends
@@ -76,10 +77,8 @@ class Membership:
         return bool(self._subscription.topics())
 
     def needs_coordinator(self) -> bool:
-        """A member always does; one that is not needs it to join."""
-        if self.state is RebalanceState.UNJOINED:
-            return self.rejoin_needed and not self.awaiting_poll
-        return self.state is not RebalanceState.REVOKING_PARTITION or self._context.identity.is_member
+        """Whoever wants to be in the group does, for as long as it wants to: whatever comes next, it comes sooner."""
+        return self._wants_in
 
     def enter(self, state: RebalanceState) -> None:
         """Every change of state goes through here."""
@@ -102,6 +101,7 @@ class Membership:
     def polled(self) -> None:
         """What waited for the application goes on."""
         self.awaiting_poll = False
+        self._wants_in = self._wants_in or self.is_subscribed()
 
     def enforce_rebalance(self, reason: str) -> None:
         """The application wants a rebalance although nothing has changed (KIP-568)."""
@@ -313,7 +313,7 @@ class Membership:
         self._subscription.unsubscribe()
         self._context.identity = NOBODY
         self.owned_generation = -1
-        self.rejoin_needed = self.rejoin_again = self.preparing = self._loss_due = False
+        self.rejoin_needed = self.rejoin_again = self.preparing = self._loss_due = self._wants_in = False
         self.rejoin_reason = ""
         self._next_assignment = None
         self.awaiting_poll = True
