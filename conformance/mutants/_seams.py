@@ -65,6 +65,11 @@ def _handle_with(api: str, error: str, handler: dispatch.Handler) -> None:
     _UNDO.append(lambda: dispatch.HANDLERS.__setitem__((api, error), original))
 
 
+def on_undo(act: Callable[[], None]) -> None:
+    """For a seam of another kind: how its change is taken back."""
+    _UNDO.append(act)
+
+
 def undo() -> None:
     """Takes every replacement back, the latest first."""
     while _UNDO:

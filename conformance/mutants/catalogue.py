@@ -130,7 +130,7 @@ def subscribe_joins() -> None:
     def make(original: Original) -> Replacement:
         def subscribe(self: Membership, event: object) -> None:
             original(self, event)
-            self.awaiting_poll = False
+            self.polled()
 
         return subscribe
 

@@ -86,7 +86,7 @@ class Client:
 # Joining -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_new_member_is_given_an_id_and_joins_with_it() -> None:
+def test_G4_a_new_member_is_given_an_id_and_joins_with_it() -> None:
     client = Client()
     first = client.join()
     assert first.error is ErrorCode.MEMBER_ID_REQUIRED
@@ -97,7 +97,7 @@ def test_a_new_member_is_given_an_id_and_joins_with_it() -> None:
     assert [(m.member_id, m.metadata) for m in second.members] == [(first.member_id, METADATA)]
 
 
-def test_before_version_4_an_id_is_not_asked_for() -> None:
+def test_G4_before_version_4_an_id_is_not_asked_for() -> None:
     answer = Client(version=3).join()
     assert (answer.error, answer.generation) == (ErrorCode.NONE, 1)
 
@@ -117,11 +117,11 @@ def test_a_static_member_is_not_asked_for_an_id_either() -> None:
         (replace(JOIN, member_id="stranger"), ErrorCode.UNKNOWN_MEMBER_ID),
     ],
 )
-def test_what_can_not_join(request_: JoinGroupRequest, error: ErrorCode) -> None:
+def test_G12_what_can_not_join(request_: JoinGroupRequest, error: ErrorCode) -> None:
     assert Client().group.join(request_, 9, "client", 0).error is error
 
 
-def test_a_generation_begins_with_every_round() -> None:
+def test_G2_G10_a_generation_begins_with_every_round() -> None:
     client = Client().stable()
     assert client.joined().generation == 2  # a leader that joins again always starts a round
     assert client.group.state == COMPLETING_REBALANCE
@@ -152,7 +152,7 @@ def static_restart(version: int) -> tuple[Client, str, JoinGroupResponse]:
     return client, old_id, client.join(replace(JOIN, group_instance_id="i-1"))
 
 
-def test_a_static_member_comes_back_without_a_rebalance() -> None:
+def test_G11_a_static_member_comes_back_without_a_rebalance() -> None:
     client, old_id, answer = static_restart(9)
     assert (answer.error, answer.generation, answer.skip_assignment) == (ErrorCode.NONE, 1, True)
     assert answer.leader == answer.member_id != old_id
@@ -166,7 +166,7 @@ def test_an_older_version_makes_the_returning_leader_a_follower() -> None:
     assert (answer.leader, answer.members, answer.skip_assignment) == (old_id, (), False)
 
 
-def test_the_old_id_of_an_instance_is_fenced() -> None:
+def test_G11_the_old_id_of_an_instance_is_fenced() -> None:
     client, old_id, _ = static_restart(9)
     heartbeat = HeartbeatRequest("g", 1, old_id, "i-1")
     assert client.group.heartbeat(heartbeat, 0).error is ErrorCode.FENCED_INSTANCE_ID
@@ -189,18 +189,18 @@ def test_a_stable_member_heartbeats_and_commits() -> None:
     assert list(client.group.fetch_offsets(OffsetFetchRequest("g", ())).offsets) == [ORDERS[0]]
 
 
-def test_a_second_sync_gets_the_same_assignment() -> None:
+def test_G9_a_second_sync_gets_the_same_assignment() -> None:
     client = Client().stable()
     assert client.sync({}).assignment == EVERYTHING
 
 
-def test_between_join_and_sync_a_heartbeat_is_fine_and_a_commit_is_not() -> None:
+def test_G7_between_join_and_sync_a_heartbeat_is_fine_and_a_commit_is_not() -> None:
     client = Client()
     client.joined()
     assert (client.heartbeat(), client.commit()) == (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS)
 
 
-def test_while_a_rebalance_is_announced_a_commit_is_fine_and_a_heartbeat_is_told() -> None:
+def test_G7_while_a_rebalance_is_announced_a_commit_is_fine_and_a_heartbeat_is_told() -> None:
     client = Client().stable()
     client.group.announce_rebalance()
     assert client.group.state == PREPARING_REBALANCE
@@ -210,12 +210,18 @@ def test_while_a_rebalance_is_announced_a_commit_is_fine_and_a_heartbeat_is_told
     assert client.heartbeat() is ErrorCode.NONE
 
 
-def test_another_generation_is_illegal_and_comes_before_the_state() -> None:
+def test_G8_another_generation_is_illegal_and_comes_before_the_state() -> None:
     client = Client().stable()
     client.group.announce_rebalance()
     client.generation = 7
     errors = {client.heartbeat(), client.commit(), client.sync().error}
     assert errors == {ErrorCode.ILLEGAL_GENERATION}
+
+
+def test_G8_a_stranger_is_unknown_before_its_generation_is_looked_at() -> None:
+    client = Client().stable()
+    client.member_id, client.generation = "stranger", 7
+    assert {client.heartbeat(), client.commit(), client.sync().error} == {ErrorCode.UNKNOWN_MEMBER_ID}
 
 
 def test_another_protocol_is_inconsistent() -> None:
@@ -244,7 +250,7 @@ def test_a_commit_of_an_unknown_partition_fails_alone() -> None:
 # How a membership ends -----------------------------------------------------------------------------------------------
 
 
-def test_a_member_that_leaves_is_unknown_and_the_generation_goes_on() -> None:
+def test_G2_a_member_that_leaves_is_unknown_and_the_generation_goes_on() -> None:
     client = Client().stable()
     assert client.group.leave(LeaveGroupRequest("g", client.member_id, None)).error is ErrorCode.NONE
     assert (client.group.state, client.group.generation) == (EMPTY, 2)
@@ -260,7 +266,7 @@ def test_an_instance_can_be_removed_by_its_name_and_a_pending_id_forgotten() -> 
     assert client.group.join(replace(JOIN, member_id=pending), 9, "c", 0).error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_session_ends_without_signs_of_life_but_not_while_a_request_waits() -> None:
+def test_G5_a_session_ends_without_signs_of_life_but_not_while_a_request_waits() -> None:
     client = Client().stable()
     client.now_ms = 9_999
     assert client.heartbeat() is ErrorCode.NONE

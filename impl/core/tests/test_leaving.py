@@ -179,7 +179,7 @@ def test_leaving_while_the_assigned_callback_runs_revokes() -> None:
     assert scene.is_done(1)
 
 
-def test_leaving_before_the_revocation_has_started_uses_the_callback_that_is_due() -> None:
+def test_C1_leaving_before_the_revocation_has_started_uses_the_callback_that_is_due() -> None:
     scene = Scene().stable(0, 1)
     scene.heartbeat("REBALANCE_IN_PROGRESS")
     scene.do(Unsubscribe(1))

@@ -27,7 +27,7 @@ def test_first_join_goes_the_way_of_the_proposal() -> None:
     assert scene.apis() == ["FindCoordinator", "JoinGroup", "SyncGroup"]
 
 
-def test_eager_path_from_stable_to_stable() -> None:
+def test_Q4_Q5_eager_path_from_stable_to_stable() -> None:
     scene = Scene(enable_auto_commit=True).stable(0, 1)
     scene.subscription.seek(TopicPartition("orders", 0), 12)
     scene.heartbeat("REBALANCE_IN_PROGRESS")
@@ -54,7 +54,7 @@ def test_eager_path_from_stable_to_stable() -> None:
     assert scene.apis() == ["Heartbeat", "OffsetCommit", "JoinGroup", "SyncGroup"]
 
 
-def test_cooperative_path_with_a_partition_taken_away_needs_two_rounds() -> None:
+def test_Q4_K2_cooperative_path_with_a_partition_taken_away_needs_two_rounds() -> None:
     scene = Scene(partition_assignment_strategy=COOPERATIVE).stable(0, 1)
     scene.heartbeat("REBALANCE_IN_PROGRESS")
     assert scene.describe().rebalance == "PREPARING_REBALANCE"
@@ -83,7 +83,7 @@ def test_cooperative_path_with_a_partition_taken_away_needs_two_rounds() -> None
     assert (owned.owned, owned.generation) == (partitions(0), 2)
 
 
-def test_cooperative_path_with_nothing_taken_away_has_no_revocation() -> None:
+def test_C1_K2_cooperative_path_with_nothing_taken_away_has_no_revocation() -> None:
     scene = Scene(partition_assignment_strategy=COOPERATIVE).stable(0)
     scene.heartbeat("REBALANCE_IN_PROGRESS")
     scene.join_accepted(generation=2)
@@ -94,7 +94,7 @@ def test_cooperative_path_with_nothing_taken_away_has_no_revocation() -> None:
     assert not scene.describe().rejoin_needed
 
 
-def test_cooperative_member_commits_before_it_joins_and_pauses_nothing() -> None:
+def test_Q4_cooperative_member_commits_before_it_joins_and_pauses_nothing() -> None:
     scene = Scene(partition_assignment_strategy=COOPERATIVE, enable_auto_commit=True).stable(0, 1)
     scene.subscription.seek(TopicPartition("orders", 1), 12)
     scene.heartbeat("REBALANCE_IN_PROGRESS")
@@ -106,7 +106,7 @@ def test_cooperative_member_commits_before_it_joins_and_pauses_nothing() -> None
     assert scene.apis()[-1] == "JoinGroup"
 
 
-def test_lost_path_has_no_commit_and_begins_from_unjoined() -> None:
+def test_C2_P3_lost_path_has_no_commit_and_begins_from_unjoined() -> None:
     scene = Scene(enable_auto_commit=True).stable(0, 1)
     scene.subscription.seek(TopicPartition("orders", 0), 12)
     scene.heartbeat("UNKNOWN_MEMBER_ID")

@@ -120,7 +120,7 @@ def test_L5_close_commits_what_was_returned_last() -> None:
         close.outcome()
 
 
-def test_T4_a_wakeup_before_close_does_not_take_the_last_commit_away() -> None:
+def test_T4_L5_a_wakeup_before_close_does_not_take_the_last_commit_away() -> None:
     with Stage(enable_auto_commit=True) as stage:
         stage.stable(0)
         stage.fetched(10)

@@ -58,7 +58,7 @@ def test_P4_a_long_poll_takes_part_in_the_rebalance_while_it_waits() -> None:
         assert [record.offset for record in poll.outcome()] == [10]
 
 
-def test_eager_everything_is_revoked_inside_a_poll_before_the_join() -> None:
+def test_C3_J7_eager_everything_is_revoked_inside_a_poll_before_the_join() -> None:
     with Stage() as stage:
         stage.stable(0, 1)
         stage.heartbeat("REBALANCE_IN_PROGRESS")
@@ -74,7 +74,7 @@ def test_eager_everything_is_revoked_inside_a_poll_before_the_join() -> None:
         assert stage.state == "STABLE"
 
 
-def test_cooperative_only_what_moves_is_revoked_and_a_second_round_follows() -> None:
+def test_C1_K2_cooperative_only_what_moves_is_revoked_and_a_second_round_follows() -> None:
     with Stage(cooperative=True) as stage:
         stage.stable(0, 1)
         stage.heartbeat("REBALANCE_IN_PROGRESS")

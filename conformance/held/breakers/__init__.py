@@ -1,0 +1,17 @@
+"""Every breaker there is, chapter by chapter."""
+
+from groupspec.conformance.held.breaker import BREAKERS
+from groupspec.conformance.held.breakers import (  # noqa: F401  # each registers its own
+    callbacks,
+    commits,
+    discovery,
+    group,
+    heartbeats,
+    joining,
+    known,
+    leaving,
+    positions,
+    threads,
+)
+
+__all__ = ["BREAKERS"]

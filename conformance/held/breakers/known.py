@@ -1,0 +1,8 @@
+"""The mutants of the wire kit, which its scenarios notice, are breakers too: the quick checks have to notice them as well."""
+
+from __future__ import annotations
+
+from groupspec.conformance.held.breaker import BREAKERS, Breaker
+from groupspec.conformance.mutants import MUTANTS
+
+BREAKERS.update({one.id: Breaker(one.id, one.breaks, one.what, one.put_in) for one in MUTANTS.values()})
