@@ -1,0 +1,162 @@
+"""The pages of the composition: each model with who sends what to whom, and the properties that are claimed.
+
+`groupspec.spec.composition.models()` is where the models come from; a repository without it has no such chapter.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
+from typing import Final
+
+from groupspec.conformance.book import addresses
+from groupspec.conformance.book.page import Page
+from groupspec.spec.compiler.model import Action, Block, Call, For, If, Model, ModelProperty, Set
+
+_HOME: Final = "groupspec.spec.composition"
+
+KINDS: Final = {
+    "invariant": ("Invariants", "hold in every state"),
+    "reachable": ("Reachability", "holds in some state"),
+    "recoverable": ("Recoverability", "from every state, a state can be reached in which it holds"),
+    "leads_to": (
+        "Liveness",
+        "under the stated fairness, what is on the left is always followed by what is on the right",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A property, and the models that claim it."""
+
+    stated: ModelProperty
+    models: tuple[str, ...]
+
+
+def home() -> ModuleType | None:
+    """The module of the composition; None where there is none."""
+    return importlib.import_module(_HOME) if importlib.util.find_spec(_HOME) else None
+
+
+@cache
+def models() -> Mapping[str, Model]:
+    """Every model of the catalogue by its name."""
+    module = home()
+    return {} if module is None else {name: make() for name, make in module.models().items()}
+
+
+def claims(catalogue: Mapping[str, Model]) -> list[Claim]:
+    """Every property once, with the models that claim it, in the order in which they are met."""
+    found: dict[str, list[str]] = {}
+    stated: dict[str, ModelProperty] = {}
+    for name, model in catalogue.items():
+        for each in model.properties:
+            found.setdefault(each.id, []).append(name)
+            stated.setdefault(each.id, each)
+    return [Claim(stated[identifier], tuple(names)) for identifier, names in found.items()]
+
+
+def pages() -> Iterator[Page]:
+    """The catalogue, a page for each model."""
+    return composition_pages(models(), home())
+
+
+def property_pages() -> Iterator[Page]:
+    """The properties, if there are any."""
+    return claim_pages(models())
+
+
+def composition_pages(catalogue: Mapping[str, Model], module: ModuleType | None = None) -> Iterator[Page]:
+    """The pages of these models; `module` is what tells about them as a whole."""
+    if not catalogue:
+        return
+    yield Page(
+        "composition.html",
+        "Composition",
+        "composition",
+        "composition",
+        {"models": list(catalogue.values()), "intro": (module.__doc__ or "") if module else ""},
+    )
+    for model in catalogue.values():
+        yield Page(
+            addresses.model(model.name),
+            model.name,
+            "composition",
+            "model",
+            {
+                "model": model,
+                "doc": _whole_doc(model),
+                "arrows": [(action, *action.arrow) for action in model.actions if any(action.arrow)],
+                "actions": [(action, code(action.body)) for action in model.actions],
+                "procedures": [(procedure, code(procedure.body)) for procedure in model.procedures],
+                "claims": by_kind([Claim(stated, (model.name,)) for stated in model.properties]),
+            },
+        )
+
+
+def claim_pages(catalogue: Mapping[str, Model]) -> Iterator[Page]:
+    """The page of the properties of these models."""
+    if found := claims(catalogue):
+        module = sys.modules.get("groupspec.spec.properties")
+        yield Page(
+            "properties.html",
+            "Properties",
+            "properties",
+            "properties",
+            {"claims": by_kind(found), "intro": (module.__doc__ or "") if module else "", "count": len(found)},
+        )
+
+
+def by_kind(found: list[Claim]) -> list[tuple[str, str, list[Claim]]]:
+    """(heading, what the kind means, claims of it), in the order of `KINDS`."""
+    return [
+        (title, meaning, [claim for claim in found if claim.stated.kind == kind])
+        for kind, (title, meaning) in KINDS.items()
+        if any(claim.stated.kind == kind for claim in found)
+    ]
+
+
+def _whole_doc(model: Model) -> str:
+    return model.doc or "No text says what this is a model of."
+
+
+def parameters(action: Action) -> str:
+    """`i in members, p in partitions`."""
+    return ", ".join(f"{name} in {over}" for name, over in action.parameters)
+
+
+def code(block: Block, depth: int = 0) -> str:
+    """A body, to be read: one line a statement; what is assigned in one line is assigned at once."""
+    return "\n".join(_lines(block, depth))
+
+
+def _lines(block: Block, depth: int) -> Iterator[str]:
+    space = "    " * depth
+    for statement in block:
+        match statement:
+            case Set(assignments=assignments, note=note):
+                yield space + "; ".join(f"{target} := {value}" for target, value in assignments) + _note(note)
+            case If(branches=branches, otherwise=otherwise, notes=notes):
+                for place, (condition, body) in enumerate(branches):
+                    note = notes[place] if place < len(notes) else ""
+                    yield f"{space}{'elif' if place else 'if'} {condition}:{_note(note)}"
+                    yield from _lines(body, depth + 1)
+                if otherwise:
+                    note = notes[len(branches)] if len(notes) > len(branches) else ""
+                    yield f"{space}else:{_note(note)}"
+                    yield from _lines(otherwise, depth + 1)
+            case For(index=index, over=over, body=body):
+                yield f"{space}for {index} in {over}:"
+                yield from _lines(body, depth + 1)
+            case Call(procedure=procedure, arguments=arguments):
+                yield f"{space}{procedure}({', '.join(arguments)})"
+
+
+def _note(note: str) -> str:
+    return f"  # {note}" if note else ""

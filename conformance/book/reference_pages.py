@@ -1,0 +1,182 @@
+"""The pages for looking things up: known bugs, differences, words, answers, errands, checks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from types import ModuleType
+
+from markupsafe import Markup
+
+from groupspec.conformance.book.page import Page
+from groupspec.conformance.book.text import attribute_docs, prose
+from groupspec.conformance.book.variants import variants
+from groupspec.conformance.mutants.catalogue import MUTANTS
+from groupspec.conformance.traces import trace_rules
+from groupspec.conformance.wire.scenario import SCENARIOS
+from groupspec.spec import differences, errands, known_bugs, vocabulary
+from groupspec.spec.compiler.tables import whole_tables
+from groupspec.spec.differences import DIFFERENCES
+from groupspec.spec.errands import CONSEQUENCES, ERRANDS, SITUATIONS
+from groupspec.spec.known_bugs import KNOWN_BUGS
+from groupspec.spec.terms import KnownBug
+
+_GROUPS = {
+    "config": "Chosen before the first event, and never changed",
+    "input": "That come with an event, and are gone after it",
+}
+
+
+def intro(module: ModuleType) -> Markup:
+    """The text of a module, less its first line, which is the page's heading, and less its sources."""
+    text = (module.__doc__ or "").partition("\n\n")[2]
+    return prose("\n\n".join(part for part in text.split("\n\n") if not part.startswith("Sources:")))
+
+
+@cache
+def heard() -> dict[str, list[tuple[str, str]]]:
+    """Event to (machine, address of its row in the matrix that most readers look for)."""
+    found: dict[str, list[tuple[str, str]]] = {event: [] for event in vocabulary.EVENTS}
+    for name, table in whole_tables().items():
+        for event in table.events:
+            found[event.name].append((name, f"{variants()[name][0].page}#on.{event.name}"))
+    return found
+
+
+def bugs_page() -> Iterator[Page]:
+    """Every known bug, by client."""
+    clients: dict[str, list[KnownBug]] = {}
+    for bug in KNOWN_BUGS.values():
+        clients.setdefault(bug.client, []).append(bug)
+    named = [
+        ({"name": name, "slug": "of-" + re.sub(r"\W+", "-", name.lower()).strip("-")}, members)
+        for name, members in clients.items()
+    ]
+    yield Page(
+        "bugs.html",
+        "Known bugs",
+        "bugs",
+        "bugs",
+        {"intro": intro(known_bugs), "clients": named, "mutants": MUTANTS},
+    )
+
+
+def differences_page() -> Iterator[Page]:
+    """Where the sources disagree."""
+    cells = {entry.id: [(cell, _cell_places(cell)) for cell in entry.rows] for entry in DIFFERENCES.values()}
+    yield Page(
+        "differences.html",
+        "The book of differences",
+        "differences",
+        "differences",
+        {"intro": intro(differences), "entries": list(DIFFERENCES.values()), "cells": cells},
+    )
+
+
+def _cell_places(cell: str) -> list[tuple[str, str]]:
+    """`rebalance:STABLE.join_needed` -> (words for a table, address of the cell there), for each table."""
+    machine, _, place = cell.partition(":")
+    state, _, event = place.rpartition(".")
+    return [
+        (variant.words, variant.cell(state, event))
+        for variant in variants().get(machine, ())
+        if variant.table.cell(state, event)
+    ]
+
+
+def vocabulary_page() -> Iterator[Page]:
+    """Every word that guards and effects are made of."""
+    whole = whole_tables()
+    owners = dict.fromkeys(v.owner for v in vocabulary.VARIABLES.values() if v.kind == "state")
+    groups = [
+        (f"Of {owner}", [v for v in vocabulary.VARIABLES.values() if v.kind == "state" and v.owner == owner])
+        for owner in owners
+    ]
+    groups += [(title, [v for v in vocabulary.VARIABLES.values() if v.kind == kind]) for kind, title in _GROUPS.items()]
+    kinds = dict.fromkeys(event.kind for event in vocabulary.EVENTS.values())
+    sent = [(name, "the broker") for name in vocabulary.REQUESTS]
+    sent += [(name, "the application's thread") for name in vocabulary.CONSUMER_EVENTS]
+    sent += [(name, "whoever asked") for name in vocabulary.ANSWERS]
+    sent += [(name, "the group's records of its members") for name in vocabulary.GROUP_ACTS]
+    yield Page(
+        "vocabulary.html",
+        "Vocabulary",
+        "vocabulary",
+        "vocabulary",
+        {
+            "intro": intro(vocabulary),
+            "variable_groups": groups,
+            "event_groups": [(kind, [e for e in vocabulary.EVENTS.values() if e.kind == kind]) for kind in kinds],
+            "effects": list(vocabulary.EFFECTS.values()),
+            "requests": [
+                (name, target, [e.name for e in vocabulary.EFFECTS.values() if name in e.emit]) for name, target in sent
+            ],
+            "server_events": vocabulary.SERVER_EVENTS,
+            "server_events_intro": attribute_docs(vocabulary)["SERVER_EVENTS"],
+            "heard": heard(),
+            "ignored": {
+                reason: sum(row.reason == reason for table in whole.values() for row in table.rows)
+                for reason in vocabulary.IGNORED_REASONS
+            },
+        },
+    )
+
+
+def answers_page() -> Iterator[Page]:
+    """What each error of each answer means to a member."""
+    answers: dict[str, list[dict[str, str]]] = {}
+    for (request, error), event in vocabulary.RESPONSES.items():
+        means = vocabulary.EVENTS[event].doc
+        answers.setdefault(request, []).append({"error": error, "event": event, "means": means})
+    yield Page(
+        "answers.html",
+        "Answers",
+        "answers",
+        "answers",
+        {
+            "intro": prose(attribute_docs(vocabulary)["RESPONSES"]),
+            "answers": list(answers.items()),
+            "requests": list(answers),
+            "heard": heard(),
+        },
+    )
+
+
+def errands_page() -> Iterator[Page]:
+    """What no machine waits for."""
+    by_request: dict[str, list[errands.Errand]] = {}
+    for errand in ERRANDS:
+        by_request.setdefault(errand.request, []).append(errand)
+    titles = {name: name for name in by_request} | {errands.COMMAND: "Commands", errands.TIMER: "Timers"}
+    firsts = dict.fromkeys(by_request, "Error") | {errands.COMMAND: "Command", errands.TIMER: "Timer"}
+    yield Page(
+        "errands.html",
+        "Errands",
+        "errands",
+        "errands",
+        {
+            "intro": intro(errands),
+            "errands": list(by_request.items()),
+            "requests": list(by_request),
+            "titles": titles,
+            "firsts": firsts,
+            "situations": SITUATIONS,
+            "consequences": CONSEQUENCES,
+        },
+    )
+
+
+def checks_page() -> Iterator[Page]:
+    """Who looks whether the rules are kept."""
+    yield Page(
+        "checks.html",
+        "Checks",
+        "checks",
+        "checks",
+        {
+            "scenarios": list(SCENARIOS.values()),
+            "trace_checks": trace_rules.RULES,
+            "mutants": list(MUTANTS.values()),
+        },
+    )

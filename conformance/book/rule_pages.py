@@ -1,0 +1,118 @@
+"""The list of rules, and a page for each: everything the project knows about it (see `groupspec explain`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Final
+
+from markupsafe import Markup
+
+from groupspec.conformance.book import addresses
+from groupspec.conformance.book.page import Page
+from groupspec.conformance.book.rows import ShownRow, together
+from groupspec.conformance.book.text import link, prose
+from groupspec.conformance.explanations import Explanation, explain
+from groupspec.conformance.mutants.catalogue import MUTANTS
+from groupspec.conformance.traces import trace_rules
+from groupspec.conformance.wire.scenario import SCENARIOS
+from groupspec.spec import rules as rules_module
+from groupspec.spec.known_bugs import KNOWN_BUGS
+from groupspec.spec.rules import RULES
+
+BINDS: Final = {
+    "any": "any client",
+    "java_style": "Java-style clients",
+    "internal": "the reference's parts",
+    "broker": "the coordinator",
+}
+BINDS_LONG: Final = {
+    "any": "any client: it follows from the protocol",
+    "java_style": "clients with an API like Java's: a pull consumer with poll() and a rebalance listener",
+    "internal": "parts that are visible only inside the reference",
+    "broker": "the group coordinator, on the broker",
+}
+
+
+@cache
+def explained(rule: str) -> Explanation:
+    """What is known about a rule."""
+    return explain(rule)
+
+
+@cache
+def chapter_titles() -> dict[str, str]:
+    """Letter to the title of its chapter, as the module of the rules says them."""
+    text = " ".join((rules_module.__doc__ or "").split())
+    told = text.partition("chapter:")[2].partition(". ")[0]
+    return {found[1]: found[2] for found in re.finditer(r"\b([A-Z]) ([a-z][\w' ]*)", told)}
+
+
+def chapter_title(rule: str) -> str:
+    """The title of a rule's chapter."""
+    return chapter_titles().get(rule[0], "more")
+
+
+def pages() -> Iterator[Page]:
+    """The list, and a page for each rule."""
+    letters = dict.fromkeys(rule[0] for rule in RULES)
+    chapters = [
+        (letter, chapter_title(letter), [(rule, explained(id_)) for id_, rule in RULES.items() if id_[0] == letter])
+        for letter in letters
+    ]
+    yield Page(
+        "rules.html",
+        "Rules",
+        "rules",
+        "rules",
+        {
+            "intro": prose((rules_module.__doc__ or "").partition("The letters are")[0].partition("\n\n")[2]),
+            "rule_chapters": chapters,
+            "parts": [(f"#chapter-{letter}", f"{letter} {title}") for letter, title, _ in chapters],
+        },
+    )
+    for rule in RULES:
+        yield _rule(rule)
+
+
+def _rule(identifier: str) -> Page:
+    order = list(RULES)
+    place = order.index(identifier)
+    known = explained(identifier)
+    rows: dict[str, list[ShownRow]] = {}
+    for shown in together(known.rows):
+        rows.setdefault(shown.machine, []).append(shown)
+    return Page(
+        addresses.rule(identifier),
+        f"Rule {identifier}",
+        "rules",
+        "rule",
+        {
+            "rule": RULES[identifier],
+            "chapter_title": chapter_title(identifier),
+            "held": list(_held(known)),
+            "rows": rows,
+            "count": len(known.rows),
+            "some_in_few": any(shown.variants for each in rows.values() for shown in each),
+            "differences": known.differences,
+            "bugs": [KNOWN_BUGS[bug] for bug in known.known_bugs],
+            "before": order[place - 1] if place else "",
+            "after": order[place + 1] if place + 1 < len(order) else "",
+        },
+    )
+
+
+def _held(known: Explanation) -> Iterator[tuple[str, list[Markup]]]:
+    """What looks whether the rule is kept: (heading, links); headings without any are left out."""
+    checks = {check.id: check.statement for check in trace_rules.RULES}
+    scenarios = [link(addresses.check(name), f"{name}: {SCENARIOS[name].title}") for name in known.scenarios]
+    traces = [link(addresses.check(name), f"{name}: {checks[name]}") for name in known.trace_checks]
+    mutants = [
+        link(addresses.check(f"{mutant.id}-mutant"), f"{mutant.id}: {mutant.what}")
+        for mutant in MUTANTS.values()
+        if known.name in mutant.breaks
+    ]
+    for heading, items in (("On the wire", scenarios), ("In traces", traces), ("Mutants", mutants)):
+        if items:
+            yield heading, items

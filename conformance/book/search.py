@@ -1,0 +1,128 @@
+"""The index of the search: every thing that has a place in the book, in a script that also loads from a file."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from groupspec.conformance.book import addresses
+from groupspec.conformance.book.composition import claims
+from groupspec.conformance.book.counterexamples import Counterexample
+from groupspec.conformance.book.machines import gist, module_of
+from groupspec.conformance.book.text import words
+from groupspec.conformance.book.variants import variants
+from groupspec.conformance.mutants.catalogue import MUTANTS
+from groupspec.conformance.traces import trace_rules
+from groupspec.conformance.wire.scenario import SCENARIOS
+from groupspec.diagrams.matrix import row_text
+from groupspec.spec import vocabulary
+from groupspec.spec.compiler.model import Model
+from groupspec.spec.compiler.tables import whole_tables
+from groupspec.spec.differences import DIFFERENCES
+from groupspec.spec.errands import CONSEQUENCES, SITUATIONS
+from groupspec.spec.known_bugs import KNOWN_BUGS
+from groupspec.spec.rules import RULES
+
+
+class Entry(NamedTuple):
+    """One thing: what it is called, what kind of thing it is, where it stands, and the text that it is found by."""
+
+    title: str
+    kind: str
+    address: str
+    text: str
+
+
+def search_index(models: Mapping[str, Model], found: tuple[Counterexample, ...]) -> str:
+    """The index as a script."""
+    entries = [
+        *_rules(),
+        *_machines(),
+        *_words(),
+        *_answers(),
+        *_bugs(),
+        *_differences(),
+        *_checks(),
+        *_composition(models),
+        *(Entry(f.title, "finding", addresses.finding(f.id), f"{f.sentence} {f.instead}") for f in found),
+        *_cells(),
+    ]
+    lines = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
+    return f"window.BOOK = [\n{lines}\n];\n"
+
+
+def _rules() -> Iterator[Entry]:
+    for rule in RULES.values():
+        yield Entry(rule.id, "rule", addresses.rule(rule.id), f"{rule.statement} {'; '.join(rule.sources)}")
+
+
+def _machines() -> Iterator[Entry]:
+    for name, table in whole_tables().items():
+        text = " ".join((inspect.getdoc(module_of(name)) or "").split())
+        yield Entry(name, "machine", addresses.machine(name), f"{gist(name)} {text}")
+        for variant in variants()[name]:
+            yield Entry(f"{name}: {variant.words}", "table", variant.page, "picture matrix rows")
+        for state in table.states:
+            yield Entry(state, f"state of {name}", addresses.state(name, state), "")
+
+
+def _words() -> Iterator[Entry]:
+    for variable in vocabulary.VARIABLES.values():
+        yield Entry(variable.name, "variable", addresses.word(variable.name), variable.doc)
+    for event in vocabulary.EVENTS.values():
+        yield Entry(event.name, "event", addresses.word(event.name), event.doc)
+    for effect in vocabulary.EFFECTS.values():
+        yield Entry(effect.name, "effect", addresses.word(effect.name), f"{effect.doc} {' '.join(effect.emit)}".strip())
+    for name in (*vocabulary.REQUESTS, *vocabulary.CONSUMER_EVENTS, *vocabulary.ANSWERS, *vocabulary.GROUP_ACTS):
+        yield Entry(name, "word", addresses.word(name), words()[name])
+    for name in vocabulary.SERVER_EVENTS:
+        yield Entry(name, "server event", addresses.word("server-events"), vocabulary.SERVER_EVENTS[name][0])
+    for name, meaning in vocabulary.IGNORED_REASONS.items():
+        yield Entry(name.replace("_", " "), "reason", addresses.word(name), meaning)
+    for name, meaning in (*SITUATIONS.items(), *CONSEQUENCES.items()):
+        yield Entry(name.replace("_", " "), "errand", f"errands.html#{name}", meaning)
+
+
+def _answers() -> Iterator[Entry]:
+    for (request, error), event in vocabulary.RESPONSES.items():
+        means = vocabulary.EVENTS[event].doc
+        yield Entry(f"{request} {error}", "answer", f"answers.html#{request}", f"{event}: {means}")
+
+
+def _bugs() -> Iterator[Entry]:
+    for bug in KNOWN_BUGS.values():
+        text = f"{bug.symptom} {bug.trigger} {bug.source} {bug.versions} {' '.join(bug.rules)}"
+        yield Entry(f"{bug.id} {bug.client}", "known bug", addresses.bug(bug.id), text)
+
+
+def _differences() -> Iterator[Entry]:
+    for entry in DIFFERENCES.values():
+        said = " ".join(statement.says for statement in entry.statements)
+        yield Entry(entry.title, "difference", addresses.difference(entry.id), f"{said} {entry.reason} {entry.choice}")
+
+
+def _checks() -> Iterator[Entry]:
+    for scenario in SCENARIOS.values():
+        yield Entry(scenario.id, "scenario", addresses.check(scenario.id), " ".join(scenario.doc.split()))
+    for check in trace_rules.RULES:
+        yield Entry(check.id, "trace check", addresses.check(check.id), check.statement)
+    for mutant in MUTANTS.values():
+        yield Entry(f"{mutant.id} mutant", "mutant", addresses.check(f"{mutant.id}-mutant"), mutant.what)
+
+
+def _composition(models: Mapping[str, Model]) -> Iterator[Entry]:
+    for model in models.values():
+        yield Entry(model.name, "model", addresses.model(model.name), " ".join(model.doc.split()))
+    for claim in claims(models):
+        yield Entry(claim.stated.id, "property", addresses.claim(claim.stated.id), claim.stated.statement)
+
+
+def _cells() -> Iterator[Entry]:
+    for name, each in variants().items():
+        for variant in each:
+            for state, event, rows in variant.table.cells():
+                text = "; ".join(row_text(row, variant.table) for row in rows)
+                kind = f"cell of {name}, {variant.words}" if len(each) > 1 else f"cell of {name}"
+                yield Entry(f"{state} {event.name}", kind, variant.cell(state, event.name), text)

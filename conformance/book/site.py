@@ -1,0 +1,166 @@
+"""The book as a whole: its chapters, its pages, and the files that they become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from groupspec.conformance.book import composition, counterexamples, machines, reference_pages, rule_pages, vectors
+from groupspec.conformance.book.counterexamples import Counterexample
+from groupspec.conformance.book.frame import book_environment
+from groupspec.conformance.book.page import Page
+from groupspec.conformance.book.search import search_index
+from groupspec.conformance.book.variants import variants
+from groupspec.conformance.reports.templating import template_text
+from groupspec.spec.compiler.model import Model
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """An entry of the book's navigation.
+
+    Attributes:
+        key: What pages name it by.
+        title: In the navigation.
+        page: Where it begins.
+        about: One line for the map.
+        pages: Makes its pages; none: it is not listed.
+    """
+
+    key: str
+    title: str
+    page: str
+    about: str
+    pages: Callable[[], Iterator[Page]]
+
+
+def _start() -> Iterator[Page]:
+    yield Page("index.html", "The book", "start", "start", {"machines": machines.lines(), "variants": variants()})
+
+
+CHAPTERS = (
+    Chapter("start", "Start", "index.html", "Where to look, and how to read.", _start),
+    Chapter(
+        "machines",
+        "Machines",
+        "machines.html",
+        "What a member and its group do: prose, picture, matrix and rows of each machine; who says what to whom.",
+        machines.pages,
+    ),
+    Chapter(
+        "rules",
+        "Rules",
+        "rules.html",
+        "What clients and coordinators must and should do: each with its sources, rows, checks and known bugs.",
+        rule_pages.pages,
+    ),
+    Chapter(
+        "bugs",
+        "Known bugs",
+        "bugs.html",
+        "Real bugs of real clients: what a user saw, what triggers it, which rules it breaks, how to bring it back.",
+        reference_pages.bugs_page,
+    ),
+    Chapter(
+        "differences",
+        "Differences",
+        "differences.html",
+        "Where the proposal, KIP-62, articles and deployed clients disagree, and which side is taken here.",
+        reference_pages.differences_page,
+    ),
+    Chapter(
+        "composition",
+        "Composition",
+        "composition.html",
+        "Members, group and network together: the models that are explored, and who sends what to whom in them.",
+        composition.pages,
+    ),
+    Chapter(
+        "properties",
+        "Properties",
+        "properties.html",
+        "What is claimed of the models: what never happens, what can always be reached, what follows in the end.",
+        composition.property_pages,
+    ),
+    Chapter(
+        "findings",
+        "Findings",
+        "findings.html",
+        "What exploration found in the proposal itself: each with its shortest counterexample.",
+        counterexamples.pages,
+    ),
+    Chapter(
+        "vocabulary",
+        "Vocabulary",
+        "vocabulary.html",
+        "Every variable, event, effect and reason.",
+        reference_pages.vocabulary_page,
+    ),
+    Chapter(
+        "answers",
+        "Answers",
+        "answers.html",
+        "What each error code on each answer means to a member.",
+        reference_pages.answers_page,
+    ),
+    Chapter(
+        "errands",
+        "Errands",
+        "errands.html",
+        "Requests that no machine waits for: positions, records, metadata, good-byes, and what must follow when they fail.",
+        reference_pages.errands_page,
+    ),
+    Chapter(
+        "vectors",
+        "Vectors",
+        "vectors.html",
+        "Runs to test any client with, as data: for each row one that brings it about, and what must be sent on it.",
+        vectors.pages,
+    ),
+    Chapter(
+        "checks",
+        "Checks",
+        "checks.html",
+        "What looks at a client from outside: scenarios on the wire, checks of traces, and the mutants that test the tests.",
+        reference_pages.checks_page,
+    ),
+)
+"""In the order of the navigation."""
+
+
+def book() -> dict[str, str]:
+    """Every file of the site: name to text. The same sources give the same text, byte for byte."""
+    return site(
+        {chapter: list(chapter.pages()) for chapter in CHAPTERS},
+        composition.models(),
+        counterexamples.counterexamples(),
+    )
+
+
+def site(
+    listed: Mapping[Chapter, Sequence[Page]], models: Mapping[str, Model], found: tuple[Counterexample, ...]
+) -> dict[str, str]:
+    """The files of these pages; a chapter without pages is not listed."""
+    made = book_environment()
+    made.globals |= {"chapters": [chapter for chapter, pages in listed.items() if pages]}
+    files = {}
+    for page in (page for pages in listed.values() for page in pages):
+        template = made.get_template(f"book/{page.template}.html.j2")
+        files[page.path] = template.render(page.context, page=page)
+    files["book.css"] = template_text("base.css", "book/book.css")
+    files["book.js"] = template_text("book/book.js")
+    files["search-index.js"] = search_index(models, found)
+    return files
+
+
+def write_book(folder: Path) -> list[Path]:
+    """Writes the site to a folder that exists.
+
+    Raises:
+        OSError: the folder cannot be written to.
+    """
+    files = book()
+    for name, content in files.items():
+        (folder / name).write_text(content, encoding="utf-8", newline="\n")
+    return [folder / name for name in files]

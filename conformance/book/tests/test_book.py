@@ -1,0 +1,139 @@
+"""The book as a site: every link leads somewhere, nothing is loaded, two builds are one, and everything has its place."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from groupspec.conformance.book.site import book
+from groupspec.conformance.book.tests.pages import ReadPage
+from groupspec.conformance.cli import main
+from groupspec.spec import vocabulary
+from groupspec.spec.compiler.tables import tables, whole_tables
+from groupspec.spec.differences import DIFFERENCES
+from groupspec.spec.known_bugs import KNOWN_BUGS
+from groupspec.spec.rules import RULES
+
+PUBLIC = {"cwiki.apache.org", "issues.apache.org", "github.com"}
+
+
+@pytest.fixture(scope="module")
+def files() -> dict[str, str]:
+    return book()
+
+
+@pytest.fixture(scope="module")
+def pages(files: dict[str, str]) -> dict[str, ReadPage]:
+    return {name: ReadPage(text) for name, text in files.items() if name.endswith(".html")}
+
+
+def test_every_page_is_well_formed_and_no_id_occurs_twice(pages: dict[str, ReadPage]) -> None:
+    assert {name: page.problems for name, page in pages.items() if page.problems} == {}
+    twice = {
+        name: sorted(i for i in set(page.ids) if page.ids.count(i) > 1)
+        for name, page in pages.items()
+        if len(page.ids) > len(set(page.ids))
+    }
+    assert twice == {}
+
+
+def test_every_link_leads_to_a_page_and_a_place_in_it_or_to_a_public_source(
+    files: dict[str, str], pages: dict[str, ReadPage]
+) -> None:
+    ids = {name: set(page.ids) for name, page in pages.items()}
+    lost = set()
+    for name, page in pages.items():
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme:
+                if parts.scheme != "https" or parts.netloc not in PUBLIC:
+                    lost.add((name, link))
+                continue
+            target = parts.path or name
+            if target not in files or (parts.fragment and parts.fragment not in ids[target]):
+                lost.add((name, link))
+    assert lost == set()
+
+
+def test_nothing_is_loaded_but_the_books_own_files(files: dict[str, str], pages: dict[str, ReadPage]) -> None:
+    assert {address for page in pages.values() for address in page.loads} == {"book.css", "book.js"}
+    assert not re.search(r"@import|url\(", files["book.css"])
+    assert not re.search(r"https?://|fetch\(|XMLHttpRequest", files["book.js"])
+
+
+def test_two_builds_are_the_same_byte_for_byte(files: dict[str, str]) -> None:
+    assert book() == files
+
+
+def test_whatever_the_search_finds_is_there(files: dict[str, str], pages: dict[str, ReadPage]) -> None:
+    script = files["search-index.js"]
+    entries = json.loads(script.removeprefix("window.BOOK = ").removesuffix(";\n"))
+    titles = {title for title, *_ in entries}
+    assert titles >= {*RULES, *vocabulary.EVENTS, *vocabulary.VARIABLES, *vocabulary.EFFECTS, *whole_tables()}
+    ids = {name: set(page.ids) for name, page in pages.items()}
+    for _, _, address, _ in entries:
+        page, _, place = address.partition("#")
+        assert page in ids
+        assert not place or place in ids[page], address
+
+
+def test_every_row_of_every_table_has_its_place(pages: dict[str, ReadPage]) -> None:
+    places = [set(page.ids) for name, page in pages.items() if name.startswith("table-")]
+    for table in tables().values():
+        wanted = {row.id for row in table.rows} | {f"cell.{state}.{event.name}" for state, event, _ in table.cells()}
+        assert any(wanted <= ids for ids in places), table.label
+
+
+def test_every_rule_bug_difference_and_word_has_its_place(pages: dict[str, ReadPage]) -> None:
+    assert {f"rule-{rule}.html" for rule in RULES} <= set(pages)
+    assert set(KNOWN_BUGS) <= set(pages["bugs.html"].ids)
+    assert set(DIFFERENCES) <= set(pages["differences.html"].ids)
+    words = {*vocabulary.VARIABLES, *vocabulary.EVENTS, *vocabulary.EFFECTS, *vocabulary.IGNORED_REASONS}
+    assert words <= set(pages["vocabulary.html"].ids)
+    assert {request for request, _ in vocabulary.RESPONSES} <= set(pages["answers.html"].ids)
+
+
+def test_a_rules_page_says_statement_sources_rows_checks_and_bugs(pages: dict[str, ReadPage]) -> None:
+    text = pages["rule-J3.html"].text
+    for part in (
+        "MEMBER_ID_REQUIRED",
+        "KIP-394",
+        "join_member_id_required",
+        "keep_given_id",
+        "first-join",
+        "groupspec explain J3",
+    ):
+        assert part in re.sub(r"\s+", " ", text), part
+
+
+def test_the_matrix_leads_to_rows_rules_and_words(files: dict[str, str]) -> None:
+    text = files["table-rebalance-cooperative-deployed.html"]
+    cell = re.search(r'<td id="cell.PREPARING_REBALANCE.join_member_id_required">(.*?)</td>', text, re.DOTALL)
+    assert cell
+    assert 'href="#PREPARING_REBALANCE.join_member_id_required.1"' in cell[1]
+    assert 'href="rule-J3.html"' in cell[1]
+
+
+def test_a_state_in_a_picture_leads_to_its_rows(files: dict[str, str]) -> None:
+    text = files["table-rebalance-cooperative-deployed.html"]
+    drawing = text[text.index("<svg") : text.index("</svg>")]
+    assert '<a href="#PREPARING_REBALANCE"><g class="node">' in drawing
+
+
+def test_the_command_writes_the_site_and_says_which_files(tmp_path: Path) -> None:
+    assert main(["book", "--out", str(tmp_path / "site"), "--json", str(tmp_path / "book.json")]) == 0
+    written = json.loads((tmp_path / "book.json").read_text())["files"]
+    assert str(tmp_path / "site" / "index.html") in written
+    assert sorted(written) == sorted(map(str, (tmp_path / "site").iterdir()))
+
+
+def test_a_place_that_cannot_be_written_is_told_before_anything_is_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert main(["book", "--out", str(tmp_path / "file" / "site")]) == 2
+    assert "cannot write the output" in capsys.readouterr().err

@@ -1,0 +1,174 @@
+"""How prose, guards and sources are written: what can be looked up is a link, and long lines know where to break."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import pairwise
+from types import ModuleType
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markupsafe import Markup, escape
+
+from groupspec.conformance.book import addresses
+from groupspec.conformance.book.sources import source
+from groupspec.spec import vocabulary
+from groupspec.spec.known_bugs import KNOWN_BUGS
+from groupspec.spec.rules import RULES
+from groupspec.spec.terms import Effect, Event, Variable
+
+_NAMED_RULES = re.compile(r"\b[Rr]ules? (?:[A-Z]\d+(?:, | and | or | to )?)+")
+_RULE = re.compile(r"\b[A-Z]\d{1,2}\b")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def link(address: str, text: object, title: str = "", css: str = "") -> Markup:
+    """One link."""
+    extra = Markup("")
+    if css:
+        extra += Markup(' class="{}"').format(css)
+    if title:
+        extra += Markup(' title="{}"').format(title)
+    return Markup('<a href="{}"{}>{}</a>').format(address, extra, text)
+
+
+@cache
+def words() -> Mapping[str, str]:
+    """Every word of the vocabulary, and what it means."""
+    entries: list[Variable | Event | Effect] = [
+        *vocabulary.VARIABLES.values(),
+        *vocabulary.EVENTS.values(),
+        *vocabulary.EFFECTS.values(),
+    ]
+    sent = dict.fromkeys((*vocabulary.REQUESTS, *vocabulary.CONSUMER_EVENTS, *vocabulary.ANSWERS), "")
+    return (
+        {entry.name: entry.doc for entry in entries}
+        | sent
+        | dict(vocabulary.GROUP_ACTS)
+        | dict(vocabulary.IGNORED_REASONS)
+    )
+
+
+def word(name: str) -> Markup:
+    """A word of the vocabulary as code, leading to its entry."""
+    shown = Markup("<code>{}</code>").format(breakable(name))
+    return link(addresses.word(name), shown, words()[name]) if name in words() else shown
+
+
+def breakable(name: str) -> Markup:
+    """A long name that may break after an underscore or a dot."""
+    return Markup(re.sub(r"([_./])(?=\w)", r"\1<wbr>", str(escape(name))))
+
+
+# Prose ----------------------------------------------------------------------------------------------------------------
+
+
+def _render_text(_: RendererHTML, tokens: Sequence[Token], index: int, *__: object) -> str:
+    return str(mentions(tokens[index].content))
+
+
+def _render_code(_: RendererHTML, tokens: Sequence[Token], index: int, *__: object) -> str:
+    content = tokens[index].content
+    if content in RULES:
+        return str(link(addresses.rule(content), Markup("<code>{}</code>").format(content)))
+    return str(word(content))
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    made = MarkdownIt("commonmark", {"html": False, "xhtmlOut": False}).enable("table")
+    made.add_render_rule("text", _render_text)
+    made.add_render_rule("code_inline", _render_code)
+    return made
+
+
+def prose(text: str, top: int = 3) -> Markup:
+    """A docstring as HTML. Headings in it begin at the level `top`."""
+    rendered = _markdown().render(inspect.cleandoc(text))
+    return Markup(re.sub(r"(</?h)([1-4])", lambda found: f"{found[1]}{min(int(found[2]) + top - 1, 6)}", rendered))
+
+
+def inline(text: str) -> Markup:
+    """One line of prose: code and emphasis, no paragraphs."""
+    return Markup(_markdown().renderInline(text))
+
+
+def module_prose(module: ModuleType) -> Markup:
+    """What a module says about itself, less its last paragraph if that names the sources (see `module_sources`)."""
+    text = inspect.cleandoc(module.__doc__ or "")
+    return prose("\n\n".join(part for part in text.split("\n\n") if not part.startswith("Sources:")))
+
+
+def module_sources(module: ModuleType) -> Markup:
+    """The sources that a module names in a paragraph of its text, with links."""
+    text = inspect.cleandoc(module.__doc__ or "")
+    found = [part.removeprefix("Sources:").strip() for part in text.split("\n\n") if part.startswith("Sources:")]
+    return Markup("; ").join(source(part.strip()) for one in found for part in " ".join(one.split()).split(";"))
+
+
+def attribute_docs(module: ModuleType) -> dict[str, str]:
+    """The texts that stand under the assignments of a module, by name."""
+    body = ast.parse(inspect.getsource(module)).body
+    found = {}
+    for before, after in pairwise(body):
+        named = before.target if isinstance(before, ast.AnnAssign) else None
+        if isinstance(named, ast.Name) and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+            found[named.id] = inspect.cleandoc(str(after.value.value))
+    return found
+
+
+def mentions(text: str) -> Markup:
+    """Plain text in which rules and known bugs are links: `rule J9`, `rules H1, H3`, `P04`."""
+
+    def rule_links(found: re.Match[str]) -> str:
+        return _RULE.sub(lambda one: str(_rule_link(one[0])), found[0])
+
+    marked = _NAMED_RULES.sub(rule_links, str(escape(text)))
+    return Markup(
+        re.sub(
+            r"\bP\d\d\b",
+            lambda one: str(link(addresses.bug(one[0]), one[0])) if one[0] in KNOWN_BUGS else one[0],
+            marked,
+        )
+    )
+
+
+def _rule_link(identifier: str) -> Markup | str:
+    return (
+        link(addresses.rule(identifier), identifier, RULES[identifier].statement) if identifier in RULES else identifier
+    )
+
+
+# Guards ---------------------------------------------------------------------------------------------------------------
+
+
+def guard(text: str) -> Markup:
+    """A guard or another expression: its words lead to the vocabulary, and it breaks before `and` and `or` if it must."""
+    parts = []
+    for part in _terms(text):
+        parts.append(Markup('<span class="term">{}</span>').format(_linked_words(part)))
+    return Markup(" ").join(parts)
+
+
+def _terms(text: str) -> list[str]:
+    """The expression, cut before each `and` and `or`; strings are short and hold no such words."""
+    return [part for part in re.split(r"\s+(?=(?:and|or|if|else)\b)", text) if part]
+
+
+def _linked_words(text: str) -> Markup:
+    escaped, at = Markup(""), 0
+    for found in re.finditer(r"'[^']*'|\w+", text):
+        escaped += escape(text[at : found.start()])
+        name, at = found[0], found.end()
+        if name in vocabulary.VARIABLES:
+            escaped += link(addresses.word(name), name, words()[name])
+        elif name in ("and", "or", "not", "if", "else", "in", "for", "all", "any"):
+            escaped += Markup("<i>{}</i>").format(name)
+        else:
+            escaped += escape(name)
+    return escaped + escape(text[at:])

@@ -1,0 +1,35 @@
+"""`groupspec book`: the whole specification as a static site, to be read in a browser without a server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from groupspec.conformance.book.site import write_book
+from groupspec.conformance.commands._common import (
+    cannot_write,
+    json_option,
+    results,
+    writable_folder,
+    write_json,
+)
+from groupspec.conformance.errors import EXIT_OK
+
+
+@click.command()
+@click.option("--out", type=click.Path(path_type=Path), default=Path("out/book"), metavar="DIR", show_default=True)
+@json_option
+def command(out: Path, json_file: Path | None) -> int:
+    """Write the book: machines, rules, known bugs, differences, words and checks, all linked, with a search.
+
+    Example: groupspec book --out public
+    """
+    writable_folder(out)
+    try:
+        files = write_book(out)
+    except OSError as problem:
+        raise cannot_write(out, problem) from problem
+    results().print(f"{len(files)} files; begin with {out / 'index.html'}")
+    write_json("book", {"files": [str(file) for file in files]}, json_file)
+    return EXIT_OK
