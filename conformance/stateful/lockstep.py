@@ -95,7 +95,7 @@ class Lockstep:
         said: list[str] = []
         expected: list[str] = []
         for observation in seen:
-            said += _said(observation.outputs)
+            said += said_of(observation.outputs)
             expected += self._follow(observation)
         if Counter(said) != Counter(expected):
             raise self._divergence("what was sent", expected, said)
@@ -120,7 +120,7 @@ class Lockstep:
                 raise self._divergence(f"the answer to {offer}", f"refused: {illegal}", "accepted") from illegal
             self.state = reaction.state
             self.moves += reaction.moves
-            emitted += (word for word in reaction.emitted if word in _COMPARED)
+            emitted += (word for word in reaction.emitted if word in COMPARED)
         if named:
             self._compare(observation.after, named[0])
         return emitted
@@ -169,15 +169,17 @@ class Lockstep:
         return [(move.machine, move.row.id) for move in self.moves if move.row.kind == "transition"]
 
 
-_COMPARED = {*REQUESTS, *CONSUMER_EVENTS} - {"Fetch"}
+COMPARED = {*REQUESTS, *CONSUMER_EVENTS} - {"Fetch"}
+"""Words that are compared: what leaves the core. A fetch is the partitions' affair."""
 
 
-def _said(outputs: tuple[impl.Output, ...]) -> list[str]:
+def said_of(outputs: tuple[impl.Output, ...]) -> list[str]:
+    """Of what came out, the compared words."""
     said = []
     for output in outputs:
         if isinstance(output, impl.SendRequest):
             word = Translation.request_word(output)
-            if word in _COMPARED:
+            if word in COMPARED:
                 said.append(word)
         elif isinstance(output, impl.Error | impl.RevokePartitions | impl.AssignPartitions):
             said.append(output.type.value)

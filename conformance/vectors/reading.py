@@ -118,13 +118,19 @@ class VectorFile:
     states: tuple[VectorState, ...]
     pairs: tuple[Pair, ...]
 
-    def way_to(self, number: int) -> list[VectorEvent]:
-        """The events of the shortest run from before the first event to a state."""
-        way: list[VectorEvent] = []
+    def way_to(self, number: int) -> list[Step]:
+        """The shortest run from before the first event to a state."""
+        way: list[Step] = []
+        while (parent := self.states[number].parent) is not None:
+            number, event = parent
+            way.append(next(step for step in self.states[number].does if step.event is event))
+        return way[::-1]
+
+    def start_of(self, number: int) -> int:
+        """The state before the first event, in the configuration of a state."""
         while (parent := self.states[number].parent) is not None:
             number = parent[0]
-            way.append(parent[1])
-        return way[::-1]
+        return number
 
 
 def vector_files() -> list[Path]:

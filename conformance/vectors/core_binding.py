@@ -1,0 +1,85 @@
+"""Binds vectors to the reference core: brings a vector's event about, and says what the core sent and where it is then.
+
+The adapter and the translation are those of the generated suite (`conformance/stateful`); nothing here asks the compiled machines
+what should happen. What the environment must know, such as which request waits for its answer, it reads from the vector's state.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from groupspec.conformance.stateful import lockstep
+from groupspec.conformance.stateful.core_adapter import CoreAdapter
+from groupspec.conformance.stateful.lockstep import Observation
+from groupspec.conformance.stateful.routes import MEMBER, Offer, member_of
+from groupspec.conformance.vectors.reading import VectorEvent, VectorFile, VectorState
+from groupspec.impl.core.events import DisconnectCoordinator, SendRequest
+from groupspec.spec.compiler.member import MemberState
+
+FORGET_AFTER = 60
+"""Requests that an environment keeps in mind; a walk that is longer starts with a new core."""
+
+
+class Said(NamedTuple):
+    """What the core sent, and what it says of itself."""
+
+    sent: Counter[str]
+    describes: dict[str, object]
+
+
+class CoreBinding:
+    """One core before its first event, in the configuration of a state."""
+
+    def __init__(self, file: VectorFile, start: VectorState) -> None:
+        self.member = member_of(MEMBER, file.rebalance)
+        self.adapter = CoreAdapter(self.member, self._model_state(start))
+
+    def can(self, state: VectorState, event: VectorEvent, illegal: bool = False) -> bool:
+        """Whether the event can be brought about now: an answer needs a request, a late one an abandoned request."""
+        return self.adapter.can(_offer(event), self._model_state(state), illegal)
+
+    def perform(self, state: VectorState, event: VectorEvent, illegal: bool = False) -> Said:
+        """Bring the event about in a core that is in `state`."""
+        before, translation = self._model_state(state), self.adapter.translation
+        variant = (
+            sum(map(ord, event.name)) + state.number
+        )  # one of the errors that mean the same; not always the same one
+        sent: Counter[str] = Counter()
+        for seen in self.adapter.perform(_offer(event), variant, before, illegal):
+            if not seen.refused:
+                translation.offers(before, seen.event, seen.before)  # keeps the books: what is answered now
+            self._note(seen)
+            sent.update(word for word in lockstep.said_of(seen.outputs))
+        return Said(sent, lockstep.observations(self.adapter.core.describe()))
+
+    def expected(self, state: VectorState) -> dict[str, object]:
+        """What the core should say of itself in a state."""
+        return lockstep.expectations(self.member, self._model_state(state))
+
+    def is_worn(self) -> bool:
+        """Whether so much has been sent that a new core is cheaper."""
+        return len(self.adapter.translation.sent) > FORGET_AFTER
+
+    def _note(self, seen: Observation) -> None:
+        for output in seen.outputs:
+            if isinstance(output, SendRequest):
+                self.adapter.translation.note_sent(output, seen.after)
+            elif isinstance(output, DisconnectCoordinator):
+                self.adapter.translation.note_lost()
+
+    def _model_state(self, state: VectorState) -> MemberState:
+        values = {**state.config, **state.variables}
+        return MemberState(
+            tuple(state.states[machine] for machine in self.member.machines),
+            tuple(values[name] for name in self.member.variables),
+        )
+
+
+def _offer(event: VectorEvent) -> Offer:
+    return Offer(event.name, tuple(event.inputs.items()))
+
+
+def compared(sent: tuple[str, ...]) -> Counter[str]:
+    """Of what a vector demands, what the core's environment sees: requests and events for the polling thread."""
+    return Counter(word for word in sent if word in lockstep.COMPARED)
