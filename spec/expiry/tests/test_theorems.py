@@ -1,0 +1,125 @@
+"""The theorems about time: each is proved both ways in both arithmetics, and each can be refuted by changing it by one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from groupspec.spec.expiry.automata import Edge, Part, System
+from groupspec.spec.expiry.proofs import ARITHMETICS, boundary, claims, prove, small_disagreement
+from groupspec.spec.expiry.small import shortest_run
+from groupspec.spec.expiry.theorems import THEOREMS, Theorem
+from groupspec.spec.expiry.zones import Endless, explore
+from groupspec.spec.rules import RULES
+
+each_theorem = pytest.mark.parametrize("theorem", THEOREMS.values(), ids=list(THEOREMS))
+both_arithmetics = pytest.mark.parametrize("arithmetic", ARITHMETICS.values(), ids=list(ARITHMETICS))
+
+
+@each_theorem
+@both_arithmetics
+def test_it_holds_for_all_numbers(theorem: Theorem, arithmetic: int) -> None:
+    assert prove(theorem, arithmetic).refutation is None
+
+
+@each_theorem
+@both_arithmetics
+def test_walking_through_every_state_with_small_numbers_says_the_same(theorem: Theorem, arithmetic: int) -> None:
+    assert small_disagreement(theorem, arithmetic, 1 if len(theorem.parameters) > 5 else 2) is None
+
+
+@pytest.mark.exhaustive
+@each_theorem
+@both_arithmetics
+def test_walking_through_every_state_with_larger_numbers_says_the_same(theorem: Theorem, arithmetic: int) -> None:
+    assert small_disagreement(theorem, arithmetic, 3) is None
+
+
+@each_theorem
+@both_arithmetics
+@pytest.mark.parametrize("by_ms", [-1, 1])
+def test_a_claim_that_is_off_by_a_millisecond_is_refuted_with_numbers(
+    theorem: Theorem, arithmetic: int, by_ms: int
+) -> None:
+    refutation = prove(theorem, arithmetic, claimed_in=arithmetic + by_ms).refutation
+
+    assert refutation is not None
+    run = shortest_run(System(theorem.parts, theorem.parameters, arithmetic), theorem.goal, refutation.values)
+    assert (run is not None) == (refutation.direction == "reached, but not claimed")
+
+
+@each_theorem
+def test_no_case_is_superfluous(theorem: Theorem) -> None:
+    for case in theorem.cases:
+        without = replace(theorem, cases=tuple(other for other in theorem.cases if other != case))
+        assert prove(without, 0).refutation is not None
+
+
+@each_theorem
+@both_arithmetics
+def test_one_more_than_the_boundary_is_safe(theorem: Theorem, arithmetic: int) -> None:
+    case = boundary(theorem, arithmetic)
+    safe = {**case.values, theorem.limit: case.values[theorem.limit] + 1}
+
+    assert case.run[-1].places != case.run[0].places or len(case.run) == 1
+    assert theorem.goal in case.run[-1].places
+    assert not claims(theorem, arithmetic, safe)
+    assert shortest_run(System(theorem.parts, theorem.parameters, arithmetic), theorem.goal, safe) is None
+
+
+@each_theorem
+def test_it_says_what_it_means_and_where_it_comes_from(theorem: Theorem) -> None:
+    assert theorem.question.strip() and theorem.meaning and theorem.sources
+    assert set(theorem.rules) <= set(RULES)
+    assert {*theorem.typical, theorem.limit} == set(theorem.parameters)
+
+
+def test_a_heartbeat_per_session_expires_in_one_arithmetic_and_never_in_the_other() -> None:
+    """What the book of differences says of interval = session: with a network that takes no time."""
+    values = {"interval": 5, "session": 5, "granularity": 0, "latency": 0}
+
+    assert claims(THEOREMS["session-stable"], ARITHMETICS["non-strict"], values)
+    assert not claims(THEOREMS["session-stable"], ARITHMETICS["strict"], values)
+
+
+def test_a_third_of_the_session_survives_one_lost_heartbeat_and_not_two() -> None:
+    values = {"interval": 1_000, "session": 3_000, "granularity": 0, "latency": 50}
+
+    assert not claims(THEOREMS["session-one-lost"], 0, values)
+    assert claims(THEOREMS["session-two-lost"], 0, values)
+
+
+def test_p1_a_member_that_keeps_to_the_poll_interval_can_still_be_expelled_by_a_rebalance() -> None:
+    """KIP-62 takes max.poll.interval.ms for the longest time until a member rejoins; it forgets the way there."""
+    kafkas = {"interval": 3_000, "granularity": 100, "latency": 20, "callback": 0, "max_poll": 300_000}
+    polite = THEOREMS["rebalance-polite"]
+
+    assert claims(polite, 0, {**kafkas, "processing": 299_000})
+    assert not claims(polite, 0, {**kafkas, "processing": 296_000})
+
+
+def test_p1_the_effective_poll_timeout_differs_where_the_poll_limit_is_the_shorter_one() -> None:
+    deployed, kip_62 = THEOREMS["poll-limit"], THEOREMS["poll-limit-effective"]
+
+    assert claims(deployed, 0, {"processing": 7, "max_poll": 5})
+    assert not claims(kip_62, 0, {"processing": 7, "max_poll": 5, "session": 9})
+    assert claims(kip_62, 0, {"processing": 7, "max_poll": 5, "session": 7})
+
+
+def test_a_model_whose_rounds_restart_no_clock_ends_with_an_error() -> None:
+    for_ever = Part(
+        "two clocks that drift apart",
+        {"HERE": ("one <= interval",)},
+        (
+            Edge("HERE", "ticks", "HERE", ("one >= interval",), ("one",)),
+            Edge("HERE", "ends", "HERE", ("two >= limit",), ("two",)),
+        ),
+    )
+    with pytest.raises(Endless, match="at"):
+        explore(System((for_ever,), ("interval", "limit"), 0), "NOWHERE", [])
+
+
+def test_a_part_that_goes_to_no_place_of_its_own_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="part 'lost', action 'goes': no place 'THERE'; it has HERE"):
+        System((Part("lost", {"HERE": ()}, (Edge("HERE", "goes", "THERE"),)),), (), 0)
