@@ -30,6 +30,7 @@ _PATHS: Final[dict[tuple[str, str, str], tuple[str, ...]]] = {
 
 _OTHERS: Final[dict[str, tuple[str, ...]]] = {
     "broker_group": ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"),
+    "commit": ("SETTLED", "WAITING", "SENT", "SETTLED"),
     "connection": ("DOWN", "INITIALIZED", "COORDINATOR_DISCOVERY", "STABLE"),
     "subscription": ("UNASSIGNED", "ASSIGNED", "AWAITING_POSITION", "FETCHABLE", "PENDING_REVOCATION", "UNASSIGNED"),
     "timeouts": ("STOPPED", "DISABLED", "IDLE", "IN_FLIGHT", "IDLE"),

@@ -26,7 +26,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, TypeVar
 
-from groupspec.spec import group_words
+from groupspec.spec import commit_words, group_words
 from groupspec.spec.terms import Effect, Event, Variable
 
 NO_YES: Final = (False, True)
@@ -83,7 +83,8 @@ VARIABLES: Final[Mapping[str, Variable]] = _by_name(
     Variable("retains", NO_YES, True, "input", doc="the new assignment has something that is owned"),
     Variable("gains", NO_YES, True, "input", doc="the new assignment has something that is not owned yet"),
     Variable("more", NO_YES, False, "input", doc="records of this partition are left in the buffer"),
-    # of the group
+    # of one commit, and of the group: files of their own
+    *commit_words.VARIABLES,
     *group_words.VARIABLES,
 )
 
@@ -182,7 +183,8 @@ EVENTS: Final[Mapping[str, Event]] = _by_name(
     Event("partition_enabled", "internal", doc="the assigned callback is done"),
     Event("revocation_pending", "internal", doc="it will be taken away: not fetched, not returned"),
     Event("partition_removed", "internal", doc="the subscription no longer has it"),
-    # at the group's coordinator
+    # of one commit, and at the group's coordinator
+    *commit_words.EVENTS,
     *group_words.EVENTS,
 )
 
@@ -191,6 +193,9 @@ REQUESTS: Final = ("FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "Le
 
 CONSUMER_EVENTS: Final = ("ERROR", "REVOKE_PARTITIONS", "ASSIGN_PARTITIONS")
 """Events for the polling thread that an effect may emit (the proposal's ConsumerEventType)."""
+
+COMMIT_ENDINGS: Final[Mapping[str, str]] = commit_words.COMMIT_ENDINGS
+"""What whoever asked for a commit is told in the end, with the meaning of each; the commit machine alone emits them."""
 
 ANSWERS: Final = group_words.ANSWERS
 """What the coordinator tells whoever asked; the group machine alone emits them."""
@@ -313,6 +318,7 @@ IGNORED_REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "sync_will_tell": "SyncGroup is out, and its answer will say the same",
         "join_will_tell": "JoinGroup is out, and its answer will say the same",
         "not_assigned": "the partition is not this member's",
+        "another_commit": "that is another commit, which has a machine of its own",
         "others_missing": "others must join first, or the initial delay must end",
         "parked_is_alive": "a parked request is its sign of life",
         "has_members": "a group that has members is not deleted",
@@ -416,7 +422,8 @@ EFFECTS: Final[Mapping[str, Effect]] = _by_name(
     Effect("pause", {"user_paused": "True"}),
     Effect("resume", {"user_paused": "False"}),
     Effect("begin_anew", {"position": "False", "user_paused": "False", "buffered": "False", "old_fetch": "old_fetch or fetch_out", "fetch_out": "False"}),
-    # the group
+    # one commit, and the group
+    *commit_words.EFFECTS,
     *group_words.EFFECTS,
 )
 """Every effect that a row may name."""

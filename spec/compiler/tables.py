@@ -8,6 +8,7 @@ from itertools import product
 from types import MappingProxyType
 
 from groupspec.spec.broker_group import BrokerGroup
+from groupspec.spec.commit import Commit
 from groupspec.spec.compiler.introspect import introspect
 from groupspec.spec.compiler.specialise import PROFILES, REBALANCES, specialise
 from groupspec.spec.compiler.table import Table
@@ -16,10 +17,10 @@ from groupspec.spec.rebalance import Rebalance
 from groupspec.spec.subscription import Subscription
 from groupspec.spec.timeouts import Timeouts
 
-MACHINES = (BrokerGroup, Connection, Rebalance, Subscription, Timeouts)
+MACHINES = (BrokerGroup, Commit, Connection, Rebalance, Subscription, Timeouts)
 
 
-OF_NO_PROTOCOL = frozenset({"broker_group"})
+OF_NO_PROTOCOL = frozenset({"broker_group", "commit"})
 """Machines that know neither the rebalance protocol nor a profile: each has one table, not one for every combination."""
 
 

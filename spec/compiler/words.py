@@ -22,7 +22,7 @@ class Words:
         rules: The ids of the rules that rows may cite.
         requests: Requests that an effect may emit.
         consumer_events: Events for the polling thread that an effect may emit.
-        coordinator_words: Answers and acts of the group's coordinator that an effect may emit.
+        other_words: Endings of a commit, and answers and acts of the group's coordinator, that an effect may emit.
     """
 
     variables: Mapping[str, Variable]
@@ -32,12 +32,12 @@ class Words:
     rules: frozenset[str]
     requests: tuple[str, ...]
     consumer_events: tuple[str, ...]
-    coordinator_words: tuple[str, ...] = ()
+    other_words: tuple[str, ...] = ()
 
     @property
     def emitted(self) -> tuple[str, ...]:
         """Everything that an effect may emit."""
-        return (*self.requests, *self.consumer_events, *self.coordinator_words, *self.events)
+        return (*self.requests, *self.consumer_events, *self.other_words, *self.events)
 
     @classmethod
     @cache
@@ -51,7 +51,7 @@ class Words:
             frozenset(rules.RULES),
             vocabulary.REQUESTS,
             vocabulary.CONSUMER_EVENTS,
-            (*vocabulary.ANSWERS, *vocabulary.GROUP_ACTS),
+            (*vocabulary.COMMIT_ENDINGS, *vocabulary.ANSWERS, *vocabulary.GROUP_ACTS),
         )
 
 
