@@ -13,6 +13,7 @@ from groupspec.conformance.book import addresses, composition, text
 from groupspec.conformance.book.rows import sent
 from groupspec.conformance.book.rule_pages import BINDS, BINDS_LONG
 from groupspec.conformance.book.sources import source
+from groupspec.conformance.book.words import outgoing, words
 from groupspec.conformance.reports.templating import environment, our_version
 from groupspec.conformance.vectors import VectorEvent
 from groupspec.spec import vocabulary
@@ -106,10 +107,8 @@ def _values(variable: Any) -> Markup:
 
 def _listener(word: str) -> str:
     """Who hears a word that no machine hears."""
-    if word in vocabulary.CONSUMER_EVENTS:
-        return "the application's thread"
-    return "the records of the members" if word in vocabulary.GROUP_ACTS else "the other side of the wire"
+    return outgoing()[word].goes_to if word in outgoing() else ""
 
 
 def _meaning(word: str) -> Markup:
-    return text.inline(text.words().get(word, ""))
+    return text.inline(words().get(word, ""))

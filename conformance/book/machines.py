@@ -10,12 +10,12 @@ from groupspec.conformance.book import addresses
 from groupspec.conformance.book.page import Page
 from groupspec.conformance.book.pictures import picture
 from groupspec.conformance.book.rows import Cell, ShownRow, shown_row
-from groupspec.conformance.book.text import module_prose, module_sources, prose
+from groupspec.conformance.book.text import attribute_docs, module_prose, module_sources, prose
 from groupspec.conformance.book.variants import Variant, variants
 from groupspec.conformance.book.vectors import vectors_of
 from groupspec.diagrams.matrix import blank_cells
 from groupspec.spec import member
-from groupspec.spec.compiler.tables import MACHINES, whole_tables
+from groupspec.spec.compiler.tables import MACHINES, OF_NO_PROTOCOL, whole_tables
 from groupspec.spec.rules import RULES
 
 _KINDS = ("transition", "ignored", "error")
@@ -46,15 +46,21 @@ def pages() -> Iterator[Page]:
             "coupling_prose": prose((member.__doc__ or "").partition("\n\n")[2]),
         },
     )
-    for machine in whole_tables():
+    for machine in in_order():
         yield _machine(machine)
         for variant in variants()[machine]:
             yield _table(variant)
 
 
+def in_order() -> list[str]:
+    """The machines as they are best read: those of the member, what it is made of besides, the group."""
+    first = list(reversed(member.MACHINES))
+    return sorted(whole_tables(), key=lambda name: (name in OF_NO_PROTOCOL, first.index(name) if name in first else 9))
+
+
 def lines() -> list[dict[str, object]]:
     """One line about each machine, for lists."""
-    return [_line(machine) for machine in whole_tables()]
+    return [_line(machine) for machine in in_order()]
 
 
 def _line(machine: str) -> dict[str, object]:
@@ -88,8 +94,18 @@ def _machine(machine: str) -> Page:
             "states": [(state, _leads_to(machine, state)) for state in table.states],
             "rules": [rule for rule in RULES if any(rule in row.rules for row in table.rows)],
             "file": f"spec/{machine}.py",
+            "kafka_transitions": list(_kafka_transitions(machine)),
+            "kafka_transitions_say": attribute_docs(module).get("KAFKA_TRANSITIONS", ""),
         },
     )
+
+
+def _kafka_transitions(machine: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Kafka's name of a transition, and (cell, its address) for each, where the machine's file has such a list."""
+    first = variants()[machine][0]
+    for name, cells in getattr(module_of(machine), "KAFKA_TRANSITIONS", {}).items():
+        places = [(cell, first.cell(*cell.split("."))) for cell in cells]
+        yield name, places
 
 
 def _leads_to(machine: str, state: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from types import ModuleType
 
@@ -12,6 +12,7 @@ from markupsafe import Markup
 from groupspec.conformance.book.page import Page
 from groupspec.conformance.book.text import attribute_docs, prose
 from groupspec.conformance.book.variants import variants
+from groupspec.conformance.book.words import outgoing
 from groupspec.conformance.mutants.catalogue import MUTANTS
 from groupspec.conformance.traces import trace_rules
 from groupspec.conformance.wire.scenario import SCENARIOS
@@ -22,15 +23,24 @@ from groupspec.spec.errands import CONSEQUENCES, ERRANDS, SITUATIONS
 from groupspec.spec.known_bugs import KNOWN_BUGS
 from groupspec.spec.terms import KnownBug
 
+_BUG_LABELS = {"source": "Source", "shows_on": "Shows on", "mutation": "Brought back by"}
+_DIFFERENCE_LABELS = {"rows": "Cells that differ", "seen_in": "Seen in"}
 _GROUPS = {
     "config": "Chosen before the first event, and never changed",
     "input": "That come with an event, and are gone after it",
 }
 
 
-def intro(module: ModuleType) -> Markup:
-    """The text of a module, less its first line, which is the page's heading, and less its sources."""
+def intro(module: ModuleType, labels: Mapping[str, str] | None = None) -> Markup:
+    """The text of a module, less its first line, which is the page's heading, and less its sources.
+
+    Args:
+        module: The module.
+        labels: Names of fields that the text uses, and what they are called on the page.
+    """
     text = (module.__doc__ or "").partition("\n\n")[2]
+    for name, label in (labels or {}).items():
+        text = text.replace(f"`{name}`", f"*{label}*")
     return prose("\n\n".join(part for part in text.split("\n\n") if not part.startswith("Sources:")))
 
 
@@ -58,7 +68,7 @@ def bugs_page() -> Iterator[Page]:
         "Known bugs",
         "bugs",
         "bugs",
-        {"intro": intro(known_bugs), "clients": named, "mutants": MUTANTS},
+        {"intro": intro(known_bugs, _BUG_LABELS), "clients": named, "mutants": MUTANTS},
     )
 
 
@@ -70,7 +80,7 @@ def differences_page() -> Iterator[Page]:
         "The book of differences",
         "differences",
         "differences",
-        {"intro": intro(differences), "entries": list(DIFFERENCES.values()), "cells": cells},
+        {"intro": intro(differences, _DIFFERENCE_LABELS), "entries": list(DIFFERENCES.values()), "cells": cells},
     )
 
 
@@ -95,10 +105,6 @@ def vocabulary_page() -> Iterator[Page]:
     ]
     groups += [(title, [v for v in vocabulary.VARIABLES.values() if v.kind == kind]) for kind, title in _GROUPS.items()]
     kinds = dict.fromkeys(event.kind for event in vocabulary.EVENTS.values())
-    sent = [(name, "the broker") for name in vocabulary.REQUESTS]
-    sent += [(name, "the application's thread") for name in vocabulary.CONSUMER_EVENTS]
-    sent += [(name, "whoever asked") for name in vocabulary.ANSWERS]
-    sent += [(name, "the group's records of its members") for name in vocabulary.GROUP_ACTS]
     yield Page(
         "vocabulary.html",
         "Vocabulary",
@@ -109,8 +115,9 @@ def vocabulary_page() -> Iterator[Page]:
             "variable_groups": groups,
             "event_groups": [(kind, [e for e in vocabulary.EVENTS.values() if e.kind == kind]) for kind in kinds],
             "effects": list(vocabulary.EFFECTS.values()),
-            "requests": [
-                (name, target, [e.name for e in vocabulary.EFFECTS.values() if name in e.emit]) for name, target in sent
+            "outgoing": [
+                (name, each.goes_to, [e.name for e in vocabulary.EFFECTS.values() if name in e.emit])
+                for name, each in outgoing().items()
             ],
             "server_events": vocabulary.SERVER_EVENTS,
             "server_events_intro": attribute_docs(vocabulary)["SERVER_EVENTS"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -10,7 +10,7 @@ from markupsafe import Markup
 from groupspec.conformance.book import addresses, text
 from groupspec.conformance.book.variants import Variant, where
 from groupspec.conformance.book.variants import variants as all_variants
-from groupspec.spec import vocabulary
+from groupspec.conformance.book.words import kind_of
 from groupspec.spec.compiler import Row
 from groupspec.spec.compiler.tables import whole_tables
 from groupspec.spec.rules import RULES
@@ -22,8 +22,7 @@ class Sent:
 
     Attributes:
         name: The word.
-        kind: `wire` (a request or an answer), `callback` (an event for the polling thread), `act` (done to the group's records
-            of its members), or `internal` (an event for the other machines).
+        kind: See `words.kind_of`.
     """
 
     name: str
@@ -32,12 +31,13 @@ class Sent:
 
 @dataclass(frozen=True)
 class ShownRow:
-    """Rows that differ in nothing but the state they are in.
+    """Rows that differ in nothing but the state they are in and the event that they happen on.
 
     Attributes:
         row: The first of them.
         machine: Whose rows they are.
-        states: (state, address of the row), for each.
+        events: What they happen on.
+        states: (state, address of the row), for each; where there are several events, of the row for the first.
         sends: What they emit.
         bugs: Known bugs of their rules.
         variants: Words for the tables that have them; empty where all have.
@@ -45,6 +45,7 @@ class ShownRow:
 
     row: Row
     machine: str
+    events: tuple[str, ...]
     states: tuple[tuple[str, str], ...]
     sends: tuple[Sent, ...]
     bugs: tuple[str, ...]
@@ -65,15 +66,7 @@ class ShownRow:
 
 def sent(words: Iterable[str]) -> tuple[Sent, ...]:
     """Emitted words with their kinds."""
-    return tuple(Sent(name, _kind(name)) for name in words)
-
-
-def _kind(name: str) -> str:
-    if name in vocabulary.CONSUMER_EVENTS:
-        return "callback"
-    if name in vocabulary.GROUP_ACTS:
-        return "act"
-    return "internal" if name in vocabulary.EVENTS else "wire"
+    return tuple(Sent(name, kind_of(name)) for name in words)
 
 
 def bugs_of(rules: Iterable[str]) -> tuple[str, ...]:
@@ -84,31 +77,53 @@ def bugs_of(rules: Iterable[str]) -> tuple[str, ...]:
 def shown_row(variant: Variant, row: Row) -> ShownRow:
     """A row on the page of its table."""
     table = variant.table
-    return ShownRow(row, table.name, ((row.source, variant.row(row.id)),), sent(table.emitted(row)), bugs_of(row.rules))
+    return ShownRow(
+        row,
+        table.name,
+        (row.event,),
+        ((row.source, variant.row(row.id)),),
+        sent(table.emitted(row)),
+        bugs_of(row.rules),
+    )
 
 
-def together(rows: Iterable[tuple[str, Row]]) -> Iterator[ShownRow]:
-    """(machine, row) of whole tables, those together that stand in one line of the machine's file.
+def together(rows: Iterable[tuple[str, Row]]) -> list[ShownRow]:
+    """(machine, row) of whole tables, those together that say the same; transitions come first.
 
     Rows of no table (their guard never holds in any protocol and profile) are left out.
     """
-    groups: dict[tuple[object, ...], list[tuple[str, Row]]] = {}
+    by_event: dict[tuple[object, ...], list[tuple[str, Row]]] = {}
     for machine, row in rows:
         if where(machine, row):
-            target = "" if row.source == row.target else row.target
-            key = (machine, row.event, target, row.guard, row.effects, row.kind, row.reason, row.rules)
-            groups.setdefault((*key, *(variant.page for variant in where(machine, row))), []).append((machine, row))
-    for members in groups.values():
-        machine, first = members[0]
-        variants = where(machine, first)
-        yield ShownRow(
-            first,
-            machine,
-            tuple((row.source, where(machine, row)[0].row(row.id)) for _, row in members),
-            sent(whole_tables()[machine].emitted(first)),
-            bugs_of(first.rules),
-            tuple(variant.words for variant in variants) if len(variants) < len(all_variants()[machine]) else (),
-        )
+            by_event.setdefault((*_says(machine, row), row.event), []).append((machine, row))
+    same: dict[tuple[object, ...], list[list[tuple[str, Row]]]] = {}
+    for group in by_event.values():
+        same.setdefault((*_says(*group[0]), *(row.source for _, row in group)), []).append(group)
+    return sorted(map(_together, same.values()), key=lambda shown: _KINDS.index(shown.row.kind))
+
+
+_KINDS = ("transition", "ignored", "error")
+
+
+def _says(machine: str, row: Row) -> tuple[object, ...]:
+    """What a row says, less its state and its event."""
+    target = "" if row.source == row.target else row.target
+    tables = tuple(variant.page for variant in where(machine, row))
+    return machine, target, row.guard, row.effects, row.kind, row.reason, row.rules, tables
+
+
+def _together(groups: list[list[tuple[str, Row]]]) -> ShownRow:
+    machine, first = groups[0][0]
+    variants = where(machine, first)
+    return ShownRow(
+        first,
+        machine,
+        tuple(group[0][1].event for group in groups),
+        tuple((row.source, where(machine, row)[0].row(row.id)) for _, row in groups[0]),
+        sent(whole_tables()[machine].emitted(first)),
+        bugs_of(first.rules),
+        tuple(variant.words for variant in variants) if len(variants) < len(all_variants()[machine]) else (),
+    )
 
 
 @dataclass(frozen=True)
@@ -126,8 +141,9 @@ class Cell:
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """The rules of its rows, each once."""
-        return tuple(dict.fromkeys(rule for shown in self.rows for rule in shown.row.rules))
+        """The rules of its transitions, each once; those of errors stand beside them."""
+        rows = (shown.row for shown in self.rows if shown.row.kind != "error")
+        return tuple(dict.fromkeys(rule for row in rows for rule in row.rules))
 
     @property
     def bugs(self) -> tuple[str, ...]:

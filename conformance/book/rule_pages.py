@@ -10,6 +10,7 @@ from typing import Final
 from markupsafe import Markup
 
 from groupspec.conformance.book import addresses
+from groupspec.conformance.book.composition import claims, models
 from groupspec.conformance.book.page import Page
 from groupspec.conformance.book.rows import ShownRow, together
 from groupspec.conformance.book.text import link, prose
@@ -49,6 +50,11 @@ def chapter_titles() -> dict[str, str]:
     return {found[1]: found[2] for found in re.finditer(r"\b([A-Z]) ([a-z][\w' ]*)", told)}
 
 
+def _intro() -> str:
+    text = (rules_module.__doc__ or "").partition("\n\n")[2].partition("The letters are")[0]
+    return text.replace("`applies_to` is", "Whom it binds:").replace("`level` is", "How strictly:")
+
+
 def chapter_title(rule: str) -> str:
     """The title of a rule's chapter."""
     return chapter_titles().get(rule[0], "more")
@@ -67,7 +73,7 @@ def pages() -> Iterator[Page]:
         "rules",
         "rules",
         {
-            "intro": prose((rules_module.__doc__ or "").partition("The letters are")[0].partition("\n\n")[2]),
+            "intro": prose(_intro()),
             "rule_chapters": chapters,
             "parts": [(f"#chapter-{letter}", f"{letter} {title}") for letter, title, _ in chapters],
         },
@@ -103,16 +109,30 @@ def _rule(identifier: str) -> Page:
     )
 
 
+def _named(address: str, name: str, says: str) -> Markup:
+    return link(address, name) + Markup(" {}").format(says)
+
+
 def _held(known: Explanation) -> Iterator[tuple[str, list[Markup]]]:
     """What looks whether the rule is kept: (heading, links); headings without any are left out."""
     checks = {check.id: check.statement for check in trace_rules.RULES}
-    scenarios = [link(addresses.check(name), f"{name}: {SCENARIOS[name].title}") for name in known.scenarios]
-    traces = [link(addresses.check(name), f"{name}: {checks[name]}") for name in known.trace_checks]
+    scenarios = [_named(addresses.check(name), name, SCENARIOS[name].title) for name in known.scenarios]
+    traces = [_named(addresses.check(name), name, checks[name]) for name in known.trace_checks]
+    properties = [
+        _named(addresses.claim(claim.stated.id), claim.stated.id, claim.stated.statement)
+        for claim in claims(models())
+        if known.name in claim.stated.rules
+    ]
     mutants = [
-        link(addresses.check(f"{mutant.id}-mutant"), f"{mutant.id}: {mutant.what}")
+        _named(addresses.check(f"{mutant.id}-mutant"), mutant.id, mutant.what)
         for mutant in MUTANTS.values()
         if known.name in mutant.breaks
     ]
-    for heading, items in (("On the wire", scenarios), ("In traces", traces), ("Mutants", mutants)):
+    for heading, items in (
+        ("Properties", properties),
+        ("On the wire", scenarios),
+        ("In traces", traces),
+        ("Mutants", mutants),
+    ):
         if items:
             yield heading, items

@@ -11,8 +11,8 @@ from groupspec.conformance.book import addresses
 from groupspec.conformance.book.composition import claims
 from groupspec.conformance.book.counterexamples import Counterexample
 from groupspec.conformance.book.machines import gist, module_of
-from groupspec.conformance.book.text import words
 from groupspec.conformance.book.variants import variants
+from groupspec.conformance.book.words import outgoing, words
 from groupspec.conformance.mutants.catalogue import MUTANTS
 from groupspec.conformance.traces import trace_rules
 from groupspec.conformance.wire.scenario import SCENARIOS
@@ -75,8 +75,8 @@ def _words() -> Iterator[Entry]:
         yield Entry(event.name, "event", addresses.word(event.name), event.doc)
     for effect in vocabulary.EFFECTS.values():
         yield Entry(effect.name, "effect", addresses.word(effect.name), f"{effect.doc} {' '.join(effect.emit)}".strip())
-    for name in (*vocabulary.REQUESTS, *vocabulary.CONSUMER_EVENTS, *vocabulary.ANSWERS, *vocabulary.GROUP_ACTS):
-        yield Entry(name, "word", addresses.word(name), words()[name])
+    for name, each in outgoing().items():
+        yield Entry(name, f"for {each.goes_to}", addresses.word(name), words()[name])
     for name in vocabulary.SERVER_EVENTS:
         yield Entry(name, "server event", addresses.word("server-events"), vocabulary.SERVER_EVENTS[name][0])
     for name, meaning in vocabulary.IGNORED_REASONS.items():

@@ -38,9 +38,11 @@ _REPOSITORIES: Final = {
 
 _PROPOSAL: Final = "Threading refactor proposal"
 _PATTERN: Final = re.compile(
-    rf"(?P<proposal>{_PROPOSAL}|threading refactor proposal)|(?P<kip>KIP-\d+)|(?P<issue>KAFKA-\d+)"
+    rf"(?P<proposal>{_PROPOSAL}|threading refactor proposal)|(?P<kip>KIP-\d+)|KAFKA-(?P<issue>\d+)"
     rf"|(?P<repository>{'|'.join(_REPOSITORIES)})|#(?P<number>\d+)|PR (?P<pull>\d+)"
+    r"|(?<=\d, )(?P<next_pull>\d{3,5})\b|(?<=\d / )(?P<next_issue>\d{4,5})\b"
 )
+"""`PR 10985, 13550` are two pull requests, `KAFKA-10134 / 10122` two issues."""
 
 
 def source(text: str) -> Markup:
@@ -66,9 +68,9 @@ def _link(found: re.Match[str], repository: str) -> Markup | str:
         address = _WIKI + quote_plus("Proposal: Consumer Threading Model Refactor")
     elif found["kip"] in _KIPS:
         address = _WIKI + quote_plus(f"{found['kip']}: {_KIPS[found['kip']]}")
-    elif found["issue"]:
-        address = f"https://issues.apache.org/jira/browse/{found['issue']}"
-    elif number := found["number"] or found["pull"]:
-        kind = "pull" if repository == "apache/kafka" or found["pull"] else "issues"
+    elif issue := found["issue"] or found["next_issue"]:
+        address = f"https://issues.apache.org/jira/browse/KAFKA-{issue}"
+    elif number := found["number"] or found["pull"] or found["next_pull"]:
+        kind = "issues" if found["number"] and repository != "apache/kafka" else "pull"
         address = f"https://github.com/{repository}/{kind}/{number}"
     return Markup('<a href="{}" rel="external">{}</a>').format(address, found[0]) if address else escape(found[0])

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 from types import ModuleType
+from typing import Final
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
@@ -17,10 +18,11 @@ from markupsafe import Markup, escape
 
 from groupspec.conformance.book import addresses
 from groupspec.conformance.book.sources import source
+from groupspec.conformance.book.words import words
 from groupspec.spec import vocabulary
+from groupspec.spec.compiler.tables import MACHINES
 from groupspec.spec.known_bugs import KNOWN_BUGS
 from groupspec.spec.rules import RULES
-from groupspec.spec.terms import Effect, Event, Variable
 
 _NAMED_RULES = re.compile(r"\b[Rr]ules? (?:[A-Z]\d+(?:, | and | or | to )?)+")
 _RULE = re.compile(r"\b[A-Z]\d{1,2}\b")
@@ -35,23 +37,6 @@ def link(address: str, text: object, title: str = "", css: str = "") -> Markup:
     if title:
         extra += Markup(' title="{}"').format(title)
     return Markup('<a href="{}"{}>{}</a>').format(address, extra, text)
-
-
-@cache
-def words() -> Mapping[str, str]:
-    """Every word of the vocabulary, and what it means."""
-    entries: list[Variable | Event | Effect] = [
-        *vocabulary.VARIABLES.values(),
-        *vocabulary.EVENTS.values(),
-        *vocabulary.EFFECTS.values(),
-    ]
-    sent = dict.fromkeys((*vocabulary.REQUESTS, *vocabulary.CONSUMER_EVENTS, *vocabulary.ANSWERS), "")
-    return (
-        {entry.name: entry.doc for entry in entries}
-        | sent
-        | dict(vocabulary.GROUP_ACTS)
-        | dict(vocabulary.IGNORED_REASONS)
-    )
 
 
 def word(name: str) -> Markup:
@@ -76,7 +61,22 @@ def _render_code(_: RendererHTML, tokens: Sequence[Token], index: int, *__: obje
     content = tokens[index].content
     if content in RULES:
         return str(link(addresses.rule(content), Markup("<code>{}</code>").format(content)))
+    if content in _PAGES:
+        return str(link(_PAGES[content], Markup("<code>{}</code>").format(content)))
     return str(word(content))
+
+
+_PAGES: Final = {
+    "differences.py": "differences.html",
+    "errands.py": "errands.html",
+    "known_bugs.py": "bugs.html",
+    "member.py": "machines.html#coupling",
+    "rules.py": "rules.html",
+    "vocabulary.py": "vocabulary.html",
+    "RESPONSES": "answers.html",
+    "SERVER_EVENTS": "vocabulary.html#server-events",
+} | {f"{cls.machine_name}.py": addresses.machine(cls.machine_name) for cls in MACHINES}
+"""Files and tables of the specification that prose names, and the pages that are made of them."""
 
 
 @cache
