@@ -48,19 +48,20 @@ def tla(model: Model) -> str:
     return _Module(model).text()
 
 
-def tla_config(model: Model, liveness: bool = False, watch: bool = False) -> str:
+def tla_config(model: Model, liveness: bool = False, watch: bool = False, only: str = "") -> str:
     """What TLC is to check.
 
     Args:
         model: What `tla` was given.
         liveness: Check the leads-to properties under the stated fairness, and nothing else.
         watch: Go on after a violated invariant, and say which ones are.
+        only: With `liveness`: this property alone, because TLC does not say which of several is violated.
     """
     names = _property_names(model)
     lines = [f"\\* {module_name(model)}.tla. Run: tlc2.TLC -deadlock -workers 1 {module_name(model)}"]
     if liveness:
         lines += ["SPECIFICATION FairSpec", "PROPERTIES"]
-        lines += [f"    {names[p.id]}" for p in model.properties if p.kind == "leads_to"]
+        lines += [f"    {names[p.id]}" for p in model.properties if p.kind == "leads_to" and only in ("", p.id)]
     else:
         lines += ["SPECIFICATION Spec", "INVARIANTS", "    TypeOK"]
         for claim in model.properties:
@@ -73,6 +74,11 @@ def tla_config(model: Model, liveness: bool = False, watch: bool = False) -> str
 def module_name(model: Model) -> str:
     """The module's name: letters, digits and underscores; never empty or a number."""
     return _camel(model.name)
+
+
+def action_names(model: Model) -> dict[str, str]:
+    """What each action is called in the module; TLC names the steps of a counterexample so."""
+    return {name: written for (kind, name), written in _names(model).items() if kind == "action"}
 
 
 def _camel(name: str) -> str:

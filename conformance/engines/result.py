@@ -1,0 +1,83 @@
+"""What an engine is allowed, and what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from groupspec.spec.compiler.model import ModelProperty
+
+Outcome: TypeAlias = Literal["complete", "inconclusive", "failed", "absent"]
+Answer: TypeAlias = Literal["holds", "violated", "not expressed", "not decided"]
+
+GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class EngineLimits:
+    """When an engine is stopped.
+
+    Attributes:
+        max_states: Distinct states; the explorer alone can be told.
+        max_seconds: For one run of the engine; making and compiling its input is not counted, and bounded elsewhere.
+        max_memory: Bytes.
+    """
+
+    max_states: int | None = None
+    max_seconds: float | None = 600.0
+    max_memory: int = 6 * GIB
+
+
+@dataclass(frozen=True)
+class EngineRun:
+    """One engine on one model.
+
+    Attributes:
+        engine: `python` (the explorer, whichever code it generates), `tlc` or `spin`.
+        version: Of the engine; empty if it was not found.
+        outcome: *complete*: every state was visited. *inconclusive*: a limit came first. *failed*: the engine itself
+            did. *absent*: it is not on this machine. `problem` says more about the last three.
+        states: Distinct states.
+        edges: Enabled alternatives over all states; None if the engine counts otherwise.
+        depth: Steps to the farthest state; None if the engine does not search breadth first.
+        seconds: Of the search, with what the engine needs to start, and without compiling.
+        properties: What it says of each property of the model.
+        traces: For each property that is violated or reached, and if the engine tells, the actions on the way.
+        problem: What is wrong, and what to do.
+        missing_actions: Actions that could never happen; what no engine but the explorer says.
+    """
+
+    engine: str
+    version: str
+    model: str
+    outcome: Outcome
+    states: int = 0
+    edges: int | None = None
+    depth: int | None = None
+    seconds: float = 0.0
+    properties: Mapping[str, Answer] = field(default_factory=dict)
+    traces: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    problem: str = ""
+    missing_actions: tuple[str, ...] = ()
+
+    @property
+    def violated(self) -> frozenset[str]:
+        """The properties that do not hold."""
+        return frozenset(claim for claim, answer in self.properties.items() if answer == "violated")
+
+    @property
+    def states_per_second(self) -> float:
+        """Distinct states a second."""
+        return self.states / self.seconds if self.seconds else 0.0
+
+
+def watched(claim: ModelProperty, seen: Set[tuple[str, str]], complete: bool) -> Answer:
+    """What an engine that says ("violated", id) and ("reached", id) on its way says of a property."""
+    match claim.kind:
+        case "invariant":
+            return "violated" if ("violated", claim.id) in seen else "holds" if complete else "not decided"
+        case "reachable":
+            return "holds" if ("reached", claim.id) in seen else "violated" if complete else "not decided"
+        case _:
+            return "not expressed"
