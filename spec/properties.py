@@ -88,3 +88,6 @@ _ALONE = (
 """Of one member in any environment."""
 
 ASSERTIONS = tuple(p.id for p in MEMBER_ASSERTIONS)
+
+
+GROUP_ASSERTIONS = (ASSERTIONS[0], ASSERTIONS[1])

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 
 from groupspec.spec import member, vocabulary
-from groupspec.spec.compiler.model import Action, Call, Model, ModelProperty, ModelVariable, Procedure, Set
+from groupspec.spec.compiler.model import Action, Block, Call, Model, ModelProperty, ModelVariable, Procedure, Set
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
-from groupspec.spec.composition.machines import FAULT, Freedom, MachineCode, inputs_of, name_of, prune
+from groupspec.spec.composition.machines import FAULT, Freedom, MachineCode, conjunction, name_of, prune
 from groupspec.spec.composition.watch import WATCHED, after_event, correct, on_event, on_words
 from groupspec.spec.properties import ASSERTIONS
 from groupspec.spec.terms import Value
@@ -37,7 +37,8 @@ def alone_model(
         event: tuple(name for name in member.MACHINES if any(e.name == event for e in used[name].events))
         for event in vocabulary.EVENTS
     }
-    freedom = Freedom(before=on_words(indexed=False), index="")
+    noted = on_words(indexed=False)
+    freedom = Freedom(before=lambda _event, word: noted.get(word), index="")
     codes = {name: MachineCode(table, freedom, hearers) for name, table in used.items()}
     procedures = prune([p for code in codes.values() for p in code.procedures()])
     known = {p.name: p for p in procedures}
@@ -82,15 +83,15 @@ def _environment(
         domains = [vocabulary.VARIABLES[name].domain for name in event.inputs]
         for values in product(*domains):
             inputs = dict(zip(event.inputs, values, strict=True))
-            body = tuple(_hear(event.name, inputs, codes, hearers, known))
+            body: Block = tuple(_hear(event.name, inputs, codes, hearers, known))
             if body and inputs.get("current", True):
                 body = (*on_event(event.name, False), *body, *after_event(event.name, False))
             if body:
-                legal = _and(
+                legal = conjunction(
                     correct(event.name, False), *(_legal(codes[m], event.name, inputs) for m in hearers[event.name])
                 )
                 name = "_".join([event.name, *(n if v is True else f"not_{n}" for n, v in inputs.items())])
-                guard = _and("configured", f"{FAULT} == 'none'", legal)
+                guard = conjunction("configured", f"{FAULT} == 'none'", legal)
                 yield Action(name, (), guard, body, event.kind, doc=event.doc)
 
 
@@ -104,8 +105,7 @@ def _hear(
     for word in (event, "turn_ended"):
         for machine in hearers[word]:
             if name_of(machine, word) in known:
-                read = inputs_of(codes[machine].table, word)
-                yield Call(name_of(machine, word), tuple(repr(inputs[name]) for name in read))
+                yield codes[machine].call(word, {name: repr(value) for name, value in inputs.items()})
 
 
 def _legal(code: MachineCode, event: str, inputs: Mapping[str, Value]) -> str:
@@ -113,8 +113,4 @@ def _legal(code: MachineCode, event: str, inputs: Mapping[str, Value]) -> str:
     forbidden = [
         code.condition_given(row, inputs) for row in code.table.rows if row.event == event and row.kind == "error"
     ]
-    return _and(*(f"not ({text})" for text in forbidden if text != "False"))
-
-
-def _and(*parts: str) -> str:
-    return " and ".join(part for part in parts if part != "True") or "True"
+    return conjunction(*(f"not ({text})" for text in forbidden if text != "False"))

@@ -105,7 +105,7 @@ _WORDS: Final[Mapping[str, _Entry]] = MappingProxyType(
         "poll_limit_reached": (
             (),
             (
-                ("@may_join", "False"),
+                ("@may_join", "@may_join and @leaving"),
                 ("@stalled", "@in_group and not @leaving"),
                 ("@call_out", "'none'"),
                 ("@generation_unused", "False"),
@@ -119,7 +119,7 @@ _WORDS: Final[Mapping[str, _Entry]] = MappingProxyType(
                 ("@call_out", "'none'"),
                 ("@generation_unused", "False"),
                 ("@commit_out", "False"),
-                ("@assign_due", "False"),
+                ("@may_join", "False"),
             ),
         ),
     }

@@ -1,0 +1,163 @@
+"""A model with some of its variables frozen: they keep one value, and everything that this decides is decided.
+
+A feature that a model leaves out is a variable that never changes. Freezing it takes it out of guards and bodies, and with it the
+branches and actions that could not happen any more, so that what is left is what a reader would have written without it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from groupspec.spec.compiler.model import Action, Block, Call, For, If, Model, Procedure, Set, Statement
+from groupspec.spec.composition.machines import prune, pruned
+from groupspec.spec.terms import Value
+
+
+def freeze(model: Model, frozen: Mapping[str, Value]) -> Model:
+    """The model with each variable of `frozen` at its value, for every index."""
+    if not frozen:
+        return model
+    procedures = prune([replace(p, body=_block(p.body, frozen)) for p in model.procedures])
+    known = frozenset(p.name for p in procedures)
+    actions = [
+        replace(a, guard=fold(a.guard, frozen), body=pruned(_block(a.body, frozen), known)) for a in model.actions
+    ]
+    return replace(
+        model,
+        variables=tuple(v for v in model.variables if v.name not in frozen),
+        procedures=tuple(_used(procedures, actions)),
+        actions=tuple(a for a in actions if a.guard != "False" and a.body),
+        properties=tuple(
+            replace(p, holds=fold(p.holds, frozen), when=p.when and fold(p.when, frozen)) for p in model.properties
+        ),
+    )
+
+
+def fold(text: str, frozen: Mapping[str, Value]) -> str:
+    """The expression with the frozen variables replaced, and what that decides folded away."""
+    return ast.unparse(_Fold(frozen).visit(ast.parse(text, mode="eval")))
+
+
+def _used(procedures: list[Procedure], actions: list[Action]) -> Iterator[Procedure]:
+    """Without procedures that nobody calls any more."""
+    bodies = {p.name: p.body for p in procedures}
+    called: set[str] = set()
+    waiting = [name for action in actions for name in _calls(action.body)]
+    while waiting:
+        name = waiting.pop()
+        if name not in called:
+            called.add(name)
+            waiting += _calls(bodies[name])
+    yield from (p for p in procedures if p.name in called)
+
+
+def _calls(block: Block) -> Iterator[str]:
+    for statement in block:
+        match statement:
+            case Call():
+                yield statement.procedure
+            case If():
+                for _, body in statement.branches:
+                    yield from _calls(body)
+                yield from _calls(statement.otherwise)
+            case For():
+                yield from _calls(statement.body)
+
+
+def _block(block: Block, frozen: Mapping[str, Value]) -> Block:
+    return tuple(kept for statement in block for kept in _statement(statement, frozen))
+
+
+def _statement(statement: Statement, frozen: Mapping[str, Value]) -> Iterator[Statement]:
+    match statement:
+        case Set():
+            kept = tuple((t, fold(v, frozen)) for t, v in statement.assignments if t.partition("[")[0] not in frozen)
+            kept = tuple((target, value) for target, value in kept if target != value)
+            if kept:
+                yield replace(statement, assignments=kept)
+        case If():
+            yield from _if(statement, frozen)
+        case For():
+            body = _block(statement.body, frozen)
+            if body:
+                yield replace(statement, body=body)
+        case Call():
+            yield replace(statement, arguments=tuple(fold(a, frozen) for a in statement.arguments))
+
+
+def _if(statement: If, frozen: Mapping[str, Value]) -> Iterator[Statement]:
+    branches, notes = [], []
+    otherwise = _block(statement.otherwise, frozen)
+    for number, (guard, body) in enumerate(statement.branches):
+        decided = fold(guard, frozen)
+        if decided == "True":
+            otherwise = _block(body, frozen)
+            break
+        if decided != "False":
+            branches.append((decided, _block(body, frozen)))
+            notes.append(statement.notes[number] if statement.notes else "")
+    if any(body for _, body in branches):
+        yield If(tuple(branches), otherwise, tuple(notes) if statement.notes else ())
+    elif branches and otherwise:
+        yield If(tuple(branches), otherwise)
+    else:
+        yield from otherwise if not branches else ()
+
+
+class _Fold(ast.NodeTransformer):
+    def __init__(self, frozen: Mapping[str, Value]) -> None:
+        self.frozen = frozen
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802
+        return ast.Constant(self.frozen[node.id]) if node.id in self.frozen else node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:  # noqa: N802
+        inner: ast.expr = node
+        while isinstance(inner, ast.Subscript):
+            inner = inner.value
+        assert isinstance(inner, ast.Name)
+        return ast.Constant(self.frozen[inner.id]) if inner.id in self.frozen else node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:  # noqa: N802
+        operand = self.visit(node.operand)
+        return ast.Constant(not operand.value) if isinstance(operand, ast.Constant) else ast.UnaryOp(node.op, operand)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:  # noqa: N802
+        deciding = isinstance(node.op, ast.Or)
+        left = []
+        for value in map(self.visit, node.values):
+            if isinstance(value, ast.Constant):
+                if bool(value.value) is deciding:
+                    return ast.Constant(deciding)
+                continue
+            left.append(value)
+        if not left:
+            return ast.Constant(not deciding)
+        return left[0] if len(left) == 1 else ast.BoolOp(node.op, left)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:  # noqa: N802
+        one, other = self.visit(node.left), self.visit(node.comparators[0])
+        if isinstance(one, ast.Constant) and isinstance(other, ast.Constant):
+            return ast.Constant((one.value == other.value) is isinstance(node.ops[0], ast.Eq))
+        return ast.Compare(one, node.ops, [other])
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:  # noqa: N802
+        test, body, orelse = self.visit(node.test), self.visit(node.body), self.visit(node.orelse)
+        if isinstance(test, ast.Constant):
+            return body if test.value else orelse  # type: ignore[no-any-return]
+        return body if ast.dump(body) == ast.dump(orelse) else ast.IfExp(test, body, orelse)  # type: ignore[no-any-return]
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:  # noqa: N802
+        (generator,) = node.args
+        assert isinstance(generator, ast.GeneratorExp)
+        element = self.visit(generator.elt)
+        if isinstance(element, ast.Constant):
+            whole = node.func.id == "all" if isinstance(node.func, ast.Name) else False
+            if bool(element.value) is whole:
+                return ast.Constant(whole)
+        inner = generator.generators[0]
+        kept = [test for test in map(self.visit, inner.ifs) if not (isinstance(test, ast.Constant) and test.value)]
+        inner = ast.comprehension(inner.target, inner.iter, kept, 0)
+        return ast.Call(node.func, [ast.GeneratorExp(element, [inner])], [])

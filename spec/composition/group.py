@@ -1,0 +1,266 @@
+"""The group's side of the composition: what its machine is told about the members, and what its acts do to their records.
+
+The group keeps a record of each id: `registered` for the id that a member has, `forgotten` for one that it had. A record says
+whether a JoinGroup or SyncGroup of it is parked, and whether it has synced in this generation.
+
+    the group emits            what happens
+    ANSWER_...                 the answer goes into the place of the request, under the name of the event that it will be
+    PARK_JOIN, PARK_SYNC       the record says so; the network's place is `parked`
+    COMPLETE_JOIN              who has not rejoined is dropped; a new generation; every parked JoinGroup is answered
+    STORE_ASSIGNMENT           the leader's assignment is worked out, written to the log, and at once known to be there
+    ANSWER_SYNCS               every parked SyncGroup is answered with its member's share
+    RESTORE                    what the log has: members, generation, assignment; everything else is forgotten
+
+**Generations** are numbers in Kafka; only whether two are equal ever matters. So each is kept as its distance from the last one
+that the log has: `stored`, `next` (one that only memory has), `later` (two or more), and `older` for all before. Nothing is cut off
+and no number is used twice, save that what comes after `later` is `later` again, and `later` becomes `next` then: after a crash the
+group goes back to `stored`, so that a number may really come again, as it may in Kafka.
+
+**The assignment** is any that gives a partition to its *home*, the member of the same number, if that is in the generation, and else
+to somebody who is (`k`, whom the action leaves open). Cooperative: a partition that another member still owns is given to nobody; its
+owner gives it up and rejoins. Claims are read when the leader's SyncGroup arrives, not when each JoinGroup was sent: between the two
+a member that stays in the generation neither gains nor gives up. Ids that were forgotten are given nothing.
+
+**The leader** that stays is the one it was. A new one is chosen by an action of its own (`leader_chosen`), before any SyncGroup counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from groupspec.spec.compiler.model import Block, Call, For, If, ModelVariable, Procedure, Set
+from groupspec.spec.composition.machines import Words
+from groupspec.spec.composition.members import IDS, NO_YES, remembered
+
+GENERATIONS: Final = ("older", "stored", "next", "later")
+
+def frozen(features: frozenset[str]) -> Mapping[str, bool]:
+    """What a model leaves out of the group: static members, limits, protocols that clash, and, without `ids`, member ids before joining."""
+    return {
+        "fresh_instance": False,
+        "replaces_static": False,
+        "in_session_range": True,
+        "has_room": True,
+        "protocol_accepted": True,
+        "metadata_changed": False,
+        "protocol_changes": False,
+        "group_known": True,
+        "told_of_missing_group": True,
+        "requires_member_id": "ids" in features,
+        "newcomer_seen": False,
+    }
+
+
+def variables(members: int, features: frozenset[str]) -> tuple[ModelVariable, ...]:
+    """The records of a group. With the feature `log`: and the record that survives the coordinator, whenever it dies."""
+    log = "log" in features
+    kept = (
+        ModelVariable("stored", NO_YES, False, ("members",), "the log's last record has the member's id"),
+        ModelVariable("forgotten_stored", NO_YES, False, ("members",), "the log's last record has the forgotten id"),
+        ModelVariable("generation", GENERATIONS, "stored", (), "of the group"),
+        ModelVariable("told", GENERATIONS, "older", ("members",), "the generation that the member was last told"),
+    )
+    memory = (ModelVariable("told", ("older", "current"), "older", ("members",), "the generation that the member was last told"),)
+    return (
+        ModelVariable("registered", IDS, "absent", ("members",), "what the group knows of the member's id"),
+        ModelVariable("forgotten", IDS, "absent", ("members",), "what the group knows of an id that the member has no more"),
+        *(kept if log else memory),
+        ModelVariable("leader", tuple(range(members + 1)), 0, (), "whose SyncGroup brings the assignment; 0: not chosen"),
+        ModelVariable("share", NO_YES, False, ("members", "partitions"), "the last assignment gives the partition to the member"),
+        ModelVariable("about_forgotten", NO_YES, False, (), "what happens now is about a member's forgotten id"),
+    )
+
+
+def matches(features: frozenset[str], member: str = "i") -> str:
+    """Whether the generation that a member was told is the group's."""
+    return f"told[{member}] == {'generation' if 'log' in features else _CURRENT}"
+
+
+_CURRENT: Final = "'current'"
+
+
+_AWAY: Final = "(registered[{j}] == 'absent' or registered[{j}] == 'parked_join')"
+_OLD_AWAY: Final = "(forgotten[{j}] == 'absent' or forgotten[{j}] == 'parked_join')"
+ALL_JOINED: Final = f"all({_AWAY.format(j='j')} and {_OLD_AWAY.format(j='j')} for j in members)"
+SOME_REJOINED: Final = "any(registered[j] == 'parked_join' or forgotten[j] == 'parked_join' for j in members)"
+UNSYNCED: Final = "any(registered[j] == 'unsynced' or forgotten[j] == 'unsynced' for j in members)"
+_STORED: Final = "any(stored[j] or forgotten_stored[j] for j in members)"
+OTHERS_JOINED: Final = f"all({_AWAY.format(j='j')} and {_OLD_AWAY.format(j='j')} for j in members if j != i) and {_OLD_AWAY.format(j='i')}"
+OTHERS_JOINED_BUT_FORGOTTEN: Final = f"all({_AWAY.format(j='j')} and {_OLD_AWAY.format(j='j')} for j in members if j != i) and {_AWAY.format(j='i')}"
+
+def somebody_stored(features: frozenset[str]) -> str:
+    """Whether the log's last record has members."""
+    return _STORED if "log" in features else "any(registered[j] != 'absent' or forgotten[j] != 'absent' for j in members)"
+
+
+INDEXED: Final = frozenset({"group_join", "group_sync", "group_heartbeat", "group_leave", "group_commit", "group_session_expired"})
+"""Events of the group that are about one member."""
+
+
+def _answer(slot: str, value: str) -> Block:
+    return (Set(((f"{slot}[i]", f"'{value}'"),)),)
+
+
+def _answers(log: bool) -> Mapping[tuple[str, str], Block]:
+  now = "generation" if log else _CURRENT
+  return {
+    ("group_join", "ANSWER_MEMBER_ID_REQUIRED"): _answer("call", "join_member_id_required"),
+    ("group_join", "ANSWER_UNKNOWN_MEMBER_ID"): _answer("call", "join_unknown_member"),
+    ("group_join", "ANSWER_COORDINATOR_NOT_AVAILABLE"): _answer("call", "join_coordinator_gone"),
+    ("group_join", "ANSWER_CURRENT_GENERATION"): (Set((("call[i]", "'join_accepted'"), ("told[i]", now))),),
+    ("group_sync", "ANSWER_UNKNOWN_MEMBER_ID"): _answer("call", "sync_unknown_member"),
+    ("group_sync", "ANSWER_ILLEGAL_GENERATION"): _answer("call", "sync_illegal_generation"),
+    ("group_sync", "ANSWER_REBALANCE_IN_PROGRESS"): _answer("call", "sync_rebalance_in_progress"),
+    ("group_sync", "ANSWER_COORDINATOR_NOT_AVAILABLE"): _answer("call", "sync_coordinator_gone"),
+    ("group_sync", "ANSWER_STORED_ASSIGNMENT"): (Set((("registered[i]", "'member'"), ("call[i]", "'sync_accepted'"))),),
+    ("group_heartbeat", "ANSWER_NONE"): _answer("beat", "none"),
+    ("group_heartbeat", "ANSWER_REBALANCE_IN_PROGRESS"): _answer("beat", "heartbeat_rebalance_in_progress"),
+    ("group_heartbeat", "ANSWER_UNKNOWN_MEMBER_ID"): _answer("beat", "heartbeat_unknown_member"),
+    ("group_heartbeat", "ANSWER_ILLEGAL_GENERATION"): _answer("beat", "heartbeat_illegal_generation"),
+    ("group_heartbeat", "ANSWER_COORDINATOR_NOT_AVAILABLE"): _answer("beat", "heartbeat_coordinator_gone"),
+}
+
+_ACTS: Final[Mapping[str, Block]] = {
+    "ADD_PENDING": (Call("forget_registered", ("i",)), Set((("registered[i]", "'pending'"),))),
+    "DROP_PENDING": (Call("drop", ("i",)),),
+    "ADD_MEMBER": (Call("forget_registered", ("i",)), Set((("leader", "i if leader == 0 else leader"),))),
+    "REMOVE_MEMBER": (Call("drop", ("i",)),),
+    "REMOVE_UNSYNCED": (
+        For("j", "members", (
+            Set((("registered[j]", "'absent' if registered[j] == 'unsynced' else registered[j]"), ("forgotten[j]", "'absent' if forgotten[j] == 'unsynced' else forgotten[j]"), ("leader", "0 if leader == j and registered[j] == 'unsynced' else leader"))),
+        )),
+    ),
+    "PARK_JOIN": (Set((("registered[i]", "'parked_join'"), ("call[i]", "'parked'"))),),
+    "PARK_SYNC": (Set((("registered[i]", "'parked_sync'"), ("call[i]", "'parked'"))),),
+    "STORE_ASSIGNMENT": (Call("write_record"), Call("broker_group_group_assignment_stored", ("True",))),
+    "ANSWER_SYNCS": (For("j", "members", (Call("answer_sync", ("j",)),)),),
+    "FAIL_PARKED_SYNCS": (For("j", "members", (Call("fail_sync", ("j",)),)),),
+    "START_REBALANCE_TIMER": (For("j", "members", (Call("fail_sync", ("j",)),)),),
+    "FAIL_PARKED_NOT_COORDINATOR": (For("j", "members", (Call("fail_parked", ("j",)),)),),
+    "COMPLETE_JOIN": (Call("begin_generation"), For("j", "members", (Call("answer_join", ("j",)),))),
+    "COMPLETE_EMPTY": (Call("begin_generation"), For("j", "members", (Call("drop_unjoined", ("j",)),)), Call("write_record")),
+    "RESTORE": (For("j", "members", (Call("restore", ("j",)),)), Call("log_is_back")),
+    "group_join_phase_checked": (Call("broker_group_group_join_phase_checked", (ALL_JOINED, SOME_REJOINED, SOME_REJOINED)),),
+}  # fmt: skip
+
+
+def words(features: frozenset[str]) -> Words:
+    """What a word of the group means."""
+    log = "log" in features
+    answers = _answers(log)
+
+    def said(event: str, word: str) -> Block:
+        if word == "RESTORE" and not log:
+            return ()
+        return answers.get((event, word), _ACTS.get(word, ()))
+
+    return said
+
+
+def procedures(features: frozenset[str]) -> list[Procedure]:
+    """What the acts do to the records."""
+    log = "log" in features
+    now = "generation" if log else _CURRENT
+    own_log = (("forgotten_stored[i]", "stored[i] or forgotten_stored[i]"), ("stored[i]", "False")) if log else ()
+    one = (("j", "members"),)
+    return [
+        Procedure("forget_registered", (("i", "members"),), (), (
+            If((("registered[i] != 'absent' or stored[i]" if log else "registered[i] != 'absent'", (
+                Set((("forgotten[i]", remembered(features)), ("registered[i]", "'absent'"), *own_log, ("leader", "0 if leader == i else leader"))),
+            )),)),
+        ), "the member's id is one that it does not know of: it asks for another"),
+        Procedure("drop", (("i", "members"),), (), (
+            If((("about_forgotten", (Set((("forgotten[i]", "'absent'"),)),)),), otherwise=(
+                If((
+                    ("call[i] == 'parked' and registered[i] == 'parked_join'", (Set((("call[i]", "'join_unknown_member'"),)),)),
+                    ("call[i] == 'parked' and registered[i] == 'parked_sync'", (Set((("call[i]", "'sync_unknown_member'"),)),)),
+                )),
+                Set((("registered[i]", "'absent'"), ("leader", "0 if leader == i else leader"))),
+            )),
+        ), "the id is no member any more; what is parked of it is answered"),
+        Procedure("drop_unjoined", one, (), (
+            Set((("registered[j]", "'pending' if registered[j] == 'pending' else 'absent'"), ("forgotten[j]", "'pending' if forgotten[j] == 'pending' else 'absent'"), ("leader", "0 if leader == j and registered[j] != 'pending' else leader"))),
+        ), "nobody has rejoined"),
+        Procedure("begin_generation", (), (), (
+            If((("generation == 'later'", (For("j", "members", (Set((("told[j]", "'next' if told[j] == 'later' else told[j]"),)),)),)),)),
+            Set((("generation", "'next' if generation == 'stored' else 'later'"),)),
+        ) if log else (For("j", "members", (Set((("told[j]", "'older'"),)),)),), "the generation grows by one"),
+        Procedure("answer_join", one, (), (
+            If((
+                ("registered[j] == 'parked_join'", (
+                    If((("call[j] == 'parked'", (Set((("call[j]", "'join_accepted'"), ("told[j]", now))),)),)),
+                    Set((("registered[j]", "'unsynced'"),)),
+                )),
+                ("registered[j] != 'pending'", (Set((("registered[j]", "'absent'"), ("leader", "0 if leader == j else leader"))),)),
+            )),
+            Set((("forgotten[j]", "'unsynced' if forgotten[j] == 'parked_join' else 'pending' if forgotten[j] == 'pending' else 'absent'"),)),
+        ), "the join phase is over for one member"),
+        Procedure("answer_sync", one, (), (
+            If((("registered[j] == 'parked_sync'", (
+                If((("call[j] == 'parked'", (Set((("call[j]", "'sync_accepted'"),)),)),)),
+                Set((("registered[j]", "'member'"),)),
+            )),)),
+            If((("forgotten[j] == 'parked_sync'", (Set((("forgotten[j]", "'member'"),)),)),)),
+        ), "the assignment is there"),
+        Procedure("fail_sync", one, (), (
+            If((("registered[j] == 'parked_sync' and call[j] == 'parked'", (Set((("call[j]", "'sync_rebalance_in_progress'"),)),)),)),
+            Set((("registered[j]", "'member' if registered[j] == 'parked_sync' or registered[j] == 'unsynced' else registered[j]"), ("forgotten[j]", "'member' if forgotten[j] == 'parked_sync' or forgotten[j] == 'unsynced' else forgotten[j]"))),
+        ), "the next rebalance begins: nobody has to sync any more"),
+        Procedure("fail_parked", one, (), (
+            If((
+                ("call[j] == 'parked' and registered[j] == 'parked_join'", (Set((("call[j]", "'join_coordinator_gone'"),)),)),
+                ("call[j] == 'parked'", (Set((("call[j]", "'sync_coordinator_gone'"),)),)),
+            )),
+            Set((("registered[j]", "'absent'"), ("forgotten[j]", "'absent'")) if log else tuple((f"{name}[j]", f"'absent' if {name}[j] == 'absent' or {name}[j] == 'pending' else 'member'") for name in ("registered", "forgotten"))),
+        ), "the coordinator forgets what it has in memory"),
+        Procedure("requests_are_lost", (), (), (
+            For("j", "members", (
+                If((
+                    ("(call[j] == 'JoinGroup' or call[j] == 'JoinGroup_again') and not call_late[j]", (Set((("call[j]", "'join_coordinator_gone'"),)),)),
+                    ("call[j] == 'SyncGroup' and not call_late[j]", (Set((("call[j]", "'sync_coordinator_gone'"),)),)),
+                )),
+            )),
+        ), "requests under way to a coordinator that is gone fail"),
+        *(_log_procedures() if log else ()),
+    ]  # fmt: skip
+
+
+def _log_procedures() -> list[Procedure]:
+    return [
+        Procedure("restore", (("j", "members"),), (), (
+            Set((("registered[j]", "'member' if stored[j] else 'absent'"), ("forgotten[j]", "'member' if forgotten_stored[j] else 'absent'"))),
+        ), "what the log has of one member"),
+        Procedure("log_is_back", (), (), (Set((("generation", "'stored'"), ("leader", "0"))),), "the group is what the log says"),
+        Procedure("write_record", (), (), (
+            For("j", "members", (
+                Set((
+                    ("stored[j]", "registered[j] != 'absent' and registered[j] != 'pending'"),
+                    ("forgotten_stored[j]", "forgotten[j] != 'absent' and forgotten[j] != 'pending'"),
+                    ("told[j]", _SHIFTED),
+                )),
+            )),
+            Set((("generation", "'stored'"),)),
+        ), "the log has this generation: it is `stored` from now on"),
+    ]  # fmt: skip
+
+
+_SHIFTED: Final = (
+    "told[j] if generation == 'stored' else"
+    " ('stored' if told[j] == 'next' else 'next' if told[j] == 'later' else 'older') if generation == 'next' else"
+    " ('stored' if told[j] == 'later' else 'older')"
+)
+
+
+def assign(cooperative: bool, members: int, partitions: int) -> Block:
+    """The leader's assignment, `k` being who gets what has no home in this generation."""
+    in_generation = "(registered[{m}] == 'unsynced' or registered[{m}] == 'parked_sync')"
+    sets: list[tuple[str, str]] = []
+    for p in range(1, partitions + 1):
+        home = in_generation.format(m=p)
+        for m in range(1, members + 1):
+            chosen = home if m == p else f"not {home} and k == {m}"
+            others = [f"not (owns[{o}][{p}] and registered[{o}] != 'absent')" for o in range(1, members + 1) if o != m]
+            sets.append((f"share[{m}][{p}]", " and ".join([chosen, *others]) if cooperative else chosen))
+    return (Set(tuple(sets)),)

@@ -1,0 +1,154 @@
+"""The members' side of the composition: what a member's words do to the network, and what its effects mean for real partitions.
+
+Who sends what to whom, from a member's side:
+
+    a member emits    the network
+    JoinGroup         `call` is JoinGroup, or JoinGroup_again if it carries a member id
+    SyncGroup         `call` is SyncGroup
+    LeaveGroup        `call` is LeaveGroup, of the id that has just been forgotten
+    Heartbeat         it arrives at once, and `beat` is the answer
+    coordinator_lost  the connection is gone: `call` and `beat` are empty
+
+Each member has one connection to the coordinator, with one request of a rebalance on it (`call`) and one heartbeat (`beat`): first
+the request, then, in the same place, its answer, named as the event that it will be. What a member gives up (it leaves, it loses
+its identity) stays in the network and is *late*: a late request is thrown away when it arrives, a late answer reaches the member
+as one. A new request takes the place of a late one. A heartbeat arrives as it is sent, and its answer is in flight unless it is NONE, which
+says nothing whenever it comes; one that is given up is gone (that late answers to heartbeats change nothing holds of the member alone).
+
+An id that a member forgets is not gone from the group: it moves to `forgotten`, where it lives until its LeaveGroup arrives, its
+session runs out, or a rebalance goes on without it. There is one such place for each member; the id forgotten last has it.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Final
+
+from groupspec.spec.compiler.model import Block, For, ModelVariable, Set
+
+NO_YES: Final = (False, True)
+
+JOIN_ANSWERS: Final = ("join_accepted", "join_member_id_required", "join_unknown_member", "join_coordinator_gone")
+SYNC_ANSWERS: Final = (
+    "sync_accepted",
+    "sync_rebalance_in_progress",
+    "sync_unknown_member",
+    "sync_illegal_generation",
+    "sync_coordinator_gone",
+)
+BEAT_ANSWERS: Final = (
+    "heartbeat_rebalance_in_progress",
+    "heartbeat_unknown_member",
+    "heartbeat_illegal_generation",
+    "heartbeat_coordinator_gone",
+)
+CALLS: Final = (
+    "none",
+    "JoinGroup",
+    "JoinGroup_again",
+    "SyncGroup",
+    "LeaveGroup",
+    "parked",
+    *JOIN_ANSWERS,
+    *SYNC_ANSWERS,
+)
+BEATS: Final = ("none", *BEAT_ANSWERS)
+IDS: Final = ("absent", "pending", "parked_join", "unsynced", "parked_sync", "member")
+
+NETWORK: Final = (
+    ModelVariable("call_late", NO_YES, False, ("members",), "the member has given that request up"),
+    ModelVariable(
+        "call",
+        CALLS,
+        "none",
+        ("members",),
+        "the request of a rebalance, or its answer, that is in flight; parked: the coordinator has it",
+    ),
+    ModelVariable("beat", BEATS, "none", ("members",), "the answer to a heartbeat that is in flight"),
+)
+
+OWNERSHIP: Final = (
+    ModelVariable("owns", NO_YES, False, ("members", "partitions"), "the member counts the partition as its own"),
+    ModelVariable(
+        "will_have",
+        NO_YES,
+        False,
+        ("members", "partitions"),
+        "cooperative: the assignment that it goes over to when it has given up what it lacks",
+    ),
+)
+
+REFINED: Final = MappingProxyType(
+    {"owned": "any(owns[i][p] for p in partitions)", "will_own": "any(will_have[i][p] for p in partitions)"}
+)
+"""Variables of the tables that are read off the partitions."""
+
+TAKES: Final = "any(owns[i][p] and not share[i][p] for p in partitions)"
+RETAINS: Final = "any(owns[i][p] and share[i][p] for p in partitions)"
+GAINS: Final = "any(share[i][p] and not owns[i][p] for p in partitions)"
+
+
+def _give_up_call(features: frozenset[str]) -> tuple[tuple[str, str], ...]:
+    return (("call_late[i]", "call[i] != 'none'"),) if "late" in features else (("call[i]", "'none'"),)
+
+
+_GIVE_UP_BEAT: Final = (("beat[i]", "'none'"),)
+_FORGET_ID: Final = (
+    ("registered[i]", "'absent'"),
+    ("leader", "0 if leader == i else leader"),
+)
+_FORGET_LOGGED: Final = (("forgotten_stored[i]", "stored[i] or forgotten_stored[i]"), ("stored[i]", "False"))
+
+
+def remembered(features: frozenset[str]) -> str:
+    """What the group's record of a forgotten id says."""
+    if "parked" in features:
+        return "registered[i] if registered[i] != 'absent' else forgotten[i]"
+    if "ids" in features:
+        return "'pending' if registered[i] == 'pending' else 'member' if registered[i] != 'absent' else forgotten[i]"
+    return "'member' if registered[i] != 'absent' else forgotten[i]"
+
+
+def effects(partitions: int, features: frozenset[str]) -> dict[str, tuple[tuple[str, str], ...]]:
+    """What an effect assigns in the composition, besides or instead of what it assigns to `owned` and `will_own`."""
+    each = range(1, partitions + 1)
+    given_up = _give_up_call(features)
+    no_more = tuple((f"will_have[i][{p}]", "False") for p in each)
+    return {
+        "take_assignment": tuple((f"owns[i][{p}]", f"share[i][{p}]") for p in each),
+        "take_smaller_assignment": tuple((f"will_have[i][{p}]", f"share[i][{p}]") for p in each),
+        "own_new": (*((f"owns[i][{p}]", f"will_have[i][{p}]") for p in each), *no_more),
+        "shrink": tuple((f"owns[i][{p}]", f"keeps[i] and owns[i][{p}] and will_have[i][{p}]") for p in each),
+        "forget_identity": (
+            ("forgotten[i]", remembered(features)),
+            *_FORGET_ID,
+            *(_FORGET_LOGGED if "log" in features else ()),
+            *given_up,
+            *_GIVE_UP_BEAT,
+        ),
+        "forget_generation": (*given_up, *_GIVE_UP_BEAT),
+        "start_leaving": given_up,
+        "lose": (*no_more, *given_up),
+        "lose_instead": (*no_more, *given_up),
+        "lose_but_stay": (*no_more, *given_up),
+        "drop_rebalance": given_up,
+        "leave": (*no_more, *given_up),
+    }
+
+
+def _call(request: str) -> Block:
+    return (Set((("call[i]", request), ("call_late[i]", "False"))),)
+
+
+WORDS: Final = MappingProxyType(
+    {
+        "JoinGroup": (Set(_GIVE_UP_BEAT), *_call("'JoinGroup' if identity[i] == 'none' else 'JoinGroup_again'")),
+        "SyncGroup": _call("'SyncGroup'"),
+        "LeaveGroup": _call("'LeaveGroup'"),
+        "Heartbeat": (),
+    }
+)
+"""What a word of a member does to the network."""
+
+BEFORE: Final = MappingProxyType({"coordinator_lost": (*_call("'none'"), Set((("beat[i]", "'none'"),)))})
+"""What is done before the member's machines hear a word."""
