@@ -20,11 +20,13 @@ from groupspec.conformance.stateful import routes
 from groupspec.conformance.vectors import making
 from groupspec.conformance.vectors.schema import SCHEMA
 from groupspec.conformance.vectors.subjects import SUBJECTS
+from groupspec.diagrams.expiry import boundary_svg, expiry_markdown
 from groupspec.diagrams.files import svg, svg_is_current
 from groupspec.diagrams.matrix import matrix_markdown
 from groupspec.diagrams.state_diagram import dot
 from groupspec.spec.compiler import REBALANCES, TABLE_SCHEMA, Table, table_data
 from groupspec.spec.compiler.tables import each_table
+from groupspec.spec.expiry.theorems import THEOREMS
 
 Folder: TypeAlias = Literal["conformance", "diagrams"]
 
@@ -91,6 +93,9 @@ def generated_files() -> Iterator[GeneratedFile]:
         yield GeneratedFile("diagrams", f"generated/{table.label}.md", partial(matrix_markdown, table))
         yield GeneratedFile("conformance", f"generated/tables/{table.label}.json", partial(_table, table))
     yield GeneratedFile("conformance", "generated/tables/schema.json", _table_schema)
+    yield GeneratedFile("conformance", "generated/expiry.md", expiry_markdown)
+    for theorem in THEOREMS.values():
+        yield GeneratedFile("diagrams", f"generated/time/{theorem.id}.svg", partial(boundary_svg, theorem))
     for target in (routes.MEMBER, "subscription"):
         for rebalance in REBALANCES:
             name = f"generated/feasible/{target}.{rebalance}.deployed.json"
