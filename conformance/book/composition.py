@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
@@ -33,10 +34,17 @@ KINDS: Final = {
 
 @dataclass(frozen=True)
 class Claim:
-    """A property, and the models that claim it."""
+    """A property.
+
+    Attributes:
+        stated: The property.
+        models: The models that claim it, and keep it.
+        broken: Those that are known to break it, and must.
+    """
 
     stated: ModelProperty
     models: tuple[str, ...]
+    broken: tuple[str, ...] = ()
 
 
 def home() -> ModuleType | None:
@@ -51,6 +59,12 @@ def models() -> Mapping[str, Model]:
     return {} if module is None else {name: make() for name, make in module.models().items()}
 
 
+def expected_violations(model: str) -> frozenset[str]:
+    """The properties that a model is known to break; none of a model that is not the repository's."""
+    module = home()
+    return frozenset() if module is None else frozenset(module.expected_violations(model))
+
+
 def claims(catalogue: Mapping[str, Model]) -> list[Claim]:
     """Every property once, with the models that claim it, in the order in which they are met."""
     found: dict[str, list[str]] = {}
@@ -59,7 +73,12 @@ def claims(catalogue: Mapping[str, Model]) -> list[Claim]:
         for each in model.properties:
             found.setdefault(each.id, []).append(name)
             stated.setdefault(each.id, each)
-    return [Claim(stated[identifier], tuple(names)) for identifier, names in found.items()]
+    return [_claim(stated[identifier], names) for identifier, names in found.items()]
+
+
+def _claim(stated: ModelProperty, names: Sequence[str]) -> Claim:
+    broken = tuple(name for name in names if stated.id in expected_violations(name))
+    return Claim(stated, tuple(name for name in names if name not in broken), broken)
 
 
 def pages() -> Iterator[Page]:
@@ -81,7 +100,7 @@ def composition_pages(catalogue: Mapping[str, Model], module: ModuleType | None 
         "Composition",
         "composition",
         "composition",
-        {"models": list(catalogue.values()), "intro": (module.__doc__ or "") if module else ""},
+        {"models": list(catalogue.values()), "intro": _about_all(module)},
     )
     for model in catalogue.values():
         yield Page(
@@ -95,9 +114,15 @@ def composition_pages(catalogue: Mapping[str, Model], module: ModuleType | None 
                 "arrows": [(action, *action.arrow) for action in model.actions if any(action.arrow)],
                 "actions": [(action, code(action.body)) for action in model.actions],
                 "procedures": [(procedure, code(procedure.body)) for procedure in model.procedures],
-                "claims": by_kind([Claim(stated, (model.name,)) for stated in model.properties]),
+                "claims": by_kind([_claim(stated, [model.name]) for stated in model.properties]),
             },
         )
+
+
+def _about_all(module: ModuleType | None) -> str:
+    """What the module says, less what it says to programmers."""
+    paragraphs = inspect.cleandoc((module.__doc__ or "") if module else "").split("\n\n")
+    return "\n\n".join(each for each in paragraphs if not each.startswith("`models()`"))
 
 
 def claim_pages(catalogue: Mapping[str, Model]) -> Iterator[Page]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from jinja2 import Environment
@@ -13,6 +13,7 @@ from groupspec.conformance.book import addresses, composition, text
 from groupspec.conformance.book.rows import sent
 from groupspec.conformance.book.rule_pages import BINDS, BINDS_LONG
 from groupspec.conformance.book.sources import source
+from groupspec.conformance.book.variants import Variant
 from groupspec.conformance.book.words import outgoing, words
 from groupspec.conformance.reports.templating import environment, our_version
 from groupspec.conformance.vectors import VectorEvent
@@ -60,6 +61,7 @@ def book_environment() -> Environment:
         "meaning": _meaning,
         "listener": _listener,
         "parameters": composition.parameters,
+        "tab": _tab,
         "spec_hash": _spec_hash(),
         "version": our_version(),
     }
@@ -103,6 +105,11 @@ def _values(variable: Any) -> Markup:
         return Markup("<b>no</b>, yes") if not initial else Markup("no, <b>yes</b>")
     shown = [Markup("<b>{}</b>" if value == initial else "{}").format(str(value)) for value in variable.domain]
     return Markup(", ").join(shown)
+
+
+def _tab(variant: Variant, variants: Sequence[Variant]) -> str:
+    """What the tab of a table says."""
+    return variant.words if len(variants) > 1 else "Picture, matrix, rows"
 
 
 def _listener(word: str) -> str:

@@ -25,6 +25,7 @@ from groupspec.spec.terms import KnownBug
 
 _BUG_LABELS = {"source": "Source", "shows_on": "Shows on", "mutation": "Brought back by"}
 _DIFFERENCE_LABELS = {"rows": "Cells that differ", "seen_in": "Seen in"}
+_ANSWERS_ARE = "Every answer to a request of a member, and every way of getting none, is one event of the machines. "
 _GROUPS = {
     "config": "Chosen before the first event, and never changed",
     "input": "That come with an event, and are gone after it",
@@ -142,7 +143,7 @@ def answers_page() -> Iterator[Page]:
         "answers",
         "answers",
         {
-            "intro": prose(attribute_docs(vocabulary)["RESPONSES"]),
+            "intro": prose(_ANSWERS_ARE + attribute_docs(vocabulary)["RESPONSES"].partition(". ")[2]),
             "answers": list(answers.items()),
             "requests": list(answers),
             "heard": heard(),
@@ -165,7 +166,7 @@ def errands_page() -> Iterator[Page]:
         {
             "intro": intro(errands),
             "errands": list(by_request.items()),
-            "requests": list(by_request),
+            "jumps": [(f"#{request}", titles[request]) for request in by_request],
             "titles": titles,
             "firsts": firsts,
             "situations": SITUATIONS,

@@ -57,6 +57,11 @@ class ShownRow:
         return text.guard(self.row.guard)
 
     @property
+    def outgoing(self) -> tuple[Sent, ...]:
+        """What leaves for the wire or the application's thread."""
+        return tuple(one for one in self.sends if one.kind in ("request", "callback"))
+
+    @property
     def target(self) -> Markup:
         """Where it goes, or that it stays."""
         if self.row.source == self.row.target:
@@ -138,6 +143,16 @@ class Cell:
     def anchor(self) -> str:
         """Its name on the page."""
         return f"cell.{self.state}.{self.event}"
+
+    @property
+    def lines(self) -> list[tuple[ShownRow, int]]:
+        """The rows, those that look alike once, with how many there are."""
+        alike: dict[tuple[object, ...], list[ShownRow]] = {}
+        for shown in self.rows:
+            row = shown.row
+            rules = row.rules if row.kind == "error" else ()
+            alike.setdefault((row.kind, row.target, row.reason, rules, shown.outgoing), []).append(shown)
+        return [(members[0], len(members)) for members in alike.values()]
 
     @property
     def rules(self) -> tuple[str, ...]:

@@ -156,8 +156,15 @@ def guard(text: str) -> Markup:
 
 
 def _terms(text: str) -> list[str]:
-    """The expression, cut before each `and` and `or`; strings are short and hold no such words."""
-    return [part for part in re.split(r"\s+(?=(?:and|or|if|else)\b)", text) if part]
+    """The expression, cut before each `and` and `or` that stands in no brackets; strings hold neither."""
+    terms, depth = [""], 0
+    for part in re.split(r"(\s+(?=(?:and|or)\b)|[()\[\]])", text):
+        depth += (part in ("(", "[")) - (part in (")", "]"))
+        if part.isspace() and depth == 0:
+            terms.append("")
+        else:
+            terms[-1] += part
+    return [term for term in terms if term]
 
 
 def _linked_words(text: str) -> Markup:

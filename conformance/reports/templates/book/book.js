@@ -40,7 +40,7 @@ const live = (figure) => {
   svg.removeAttribute("width");
   svg.removeAttribute("height");
   svg.setAttribute("preserveAspectRatio", "xMidYMin meet");
-  const height = () => { frame.style.height = `${Math.min(innerHeight * 0.84, (frame.clientWidth * H) / W)}px`; };
+  const height = () => { frame.style.height = `${Math.min(innerHeight * 0.84, Math.max((frame.clientWidth * H) / W, H * natural * 0.72))}px`; };
   height();
   const bar = document.createElement("div");
   bar.className = "zoom-buttons";
@@ -50,7 +50,7 @@ const live = (figure) => {
     button.addEventListener("click", act);
     bar.append(button);
   }
-  bar.append("drag to move, ctrl + wheel or pinch to zoom");
+  bar.append(Object.assign(document.createElement("span"), { textContent: "drag to move, ctrl + wheel or pinch to zoom" }));
   figure.prepend(bar);
 
   const fingers = new Map();
@@ -163,6 +163,11 @@ addEventListener("click", (event) => { if (!form.contains(event.target)) list.hi
 addEventListener("keydown", (event) => {
   if (event.key === "/" && !/^(INPUT|TEXTAREA)$/.test(document.activeElement.tagName)) { event.preventDefault(); box.focus(); }
 });
+
+// On a narrow screen the chapters scroll: the present one is shown.
+const here = document.querySelector(".site nav [aria-current]");
+const chapters = here.closest("ul");
+chapters.scrollLeft = here.offsetLeft + here.offsetWidth / 2 - chapters.clientWidth / 2;
 
 // What is closed on the screen is open on paper.
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((each) => { each.open = true; }));
