@@ -1,0 +1,247 @@
+"""A model as C: a struct with a byte for each value, a function for each body, and one that tries every alternative.
+
+What is written here is different for each model; the search itself is the same for all, and stands in `search.c`, which
+is appended. Names are kept, with a letter before them (`v_` variable, `i_` index, `n_` input, `p_` procedure, `a_`
+action), so that no name of a model can mean anything to C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from groupspec.spec.compiler.expressions import (
+    Choice,
+    Comparison,
+    Connective,
+    Constant,
+    Expression,
+    Index,
+    Input,
+    Not,
+    Quantified,
+    Read,
+)
+from groupspec.spec.compiler.model import IndexSet
+from groupspec.spec.compiler.resolved import Assign, Body, Branch, Instruction, Invoke, Loop
+from groupspec.spec.explorer.layout import Layout
+from groupspec.spec.explorer.program import Program
+
+SEARCH = Path(__file__).parent / "search.c"
+
+
+def c_source(program: Program, folds: Sequence[Sequence[tuple[int, Sequence[int] | None]]] = ()) -> str:
+    """The whole C file.
+
+    Args:
+        program: What to explore.
+        folds: For folding, per renaming but the first (which changes nothing): per field the field that its value comes
+            from, and what becomes of the value (None: nothing). Empty: no folding.
+    """
+    writer = _Writer(program)
+    parts = [*writer.head(len(folds) + 1), *writer.state(), *writer.bodies(), *writer.actions(), *writer.properties()]
+    return "\n".join([*parts, *_packing(program.layout), *_folding(program.layout, folds), "", SEARCH.read_text()])
+
+
+class _Writer:
+    """Writes what depends on the model."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.sizes = program.model.sizes
+        self.temporaries = 0
+
+    def head(self, renamings: int) -> Iterator[str]:
+        """What the search needs to know in numbers."""
+        layout, program = self.program.layout, self.program
+        yield f"/* {program.model.name}, generated from model {program.model.hash[:12]}. */"
+        yield "#include <stdint.h>"
+        for name, value in (
+            ("WORDS", layout.words),
+            ("ALTERNATIVES", len(layout.alternatives)),
+            ("ACTIONS", len(program.actions)),
+            ("PROPERTIES", len(program.properties)),
+            ("RENAMINGS", renamings),
+        ):
+            yield f"#define {name} {value}"
+        yield "static __thread int variant;"
+
+    def state(self) -> Iterator[str]:
+        """The state, and where everything begins."""
+        yield "typedef struct {"
+        for variable in self.program.model.variables:
+            yield f"    uint8_t v_{variable.name}{''.join(f'[{self.sizes[over]}]' for over in variable.over)};"
+        yield "} State;"
+        codes = ", ".join(map(str, self.program.layout.initial))
+        yield f"static const uint8_t INITIAL[sizeof(State)] = {{{codes}}};"
+
+    def bodies(self) -> Iterator[str]:
+        """Every procedure; heads first, so that any may call any."""
+        heads = []
+        for known in self.program.procedures:
+            indices = [f"int i_{name}" for name, _ in known.procedure.indices]
+            inputs = [f"int n_{name}" for name, _ in known.procedure.inputs]
+            heads.append(f"static void p_{known.procedure.name}({', '.join(['State *s', *indices, *inputs])})")
+        yield from (f"{head};" for head in heads)
+        for number, (known, head) in enumerate(zip(self.program.procedures, heads, strict=True)):
+            yield f"{head} {{"
+            yield from self._versions(number, [self._block(body, 1) for body in known.bodies])
+            yield "}"
+
+    def actions(self) -> Iterator[str]:
+        """Guard and body of each action, and what tries them all."""
+        first = len(self.program.procedures)
+        for number, known in enumerate(self.program.actions):
+            parameters = "".join(f", int i_{name}" for name, _ in known.action.parameters)
+            yield f"static int g_{known.action.name}(const State *s{parameters}) {{"
+            guards = [[f"    return {self.expression(guard)};"] for guard, _ in known.versions]
+            yield from self._versions(first + number, guards)
+            yield from ["    return 0;", "}"]
+            yield f"static void a_{known.action.name}(State *s{parameters}) {{"
+            yield from self._versions(first + number, [self._block(body, 1) for _, body in known.versions])
+            yield "}"
+        yield "/* Every alternative that is possible in s: the states after, and the alternatives' numbers. */"
+        yield "static int successors(const State *s, State *out, uint16_t *numbers) {"
+        yield "    int n = 0, number = 0;"
+        for known in self.program.actions:
+            names = [f"i_{name}" for name, _ in known.action.parameters]
+            for name, (_, over) in zip(names, known.action.parameters, strict=True):
+                yield f"    {self._for(name, over)}"
+            arguments = "".join(f", {name}" for name in names)
+            yield f"    {{ if (g_{known.action.name}(s{arguments})) {{"
+            yield f"        out[n] = *s; a_{known.action.name}(&out[n]{arguments}); numbers[n++] = (uint16_t)number;"
+            yield "    } number++; }"
+        yield from ["    return n;", "}"]
+        owners = ", ".join(str(alternative.action_number) for alternative in self.program.layout.alternatives)
+        yield f"static const uint16_t ACTION_OF[ALTERNATIVES] = {{{owners}}};"
+
+    def properties(self) -> Iterator[str]:
+        """Whether a property's expression holds; its number is its place among those about single states."""
+        yield "static int holds(const State *s, int property) {"
+        yield "    (void)s;"
+        yield "    switch (property) {"
+        for number, known in enumerate(self.program.properties):
+            yield f"    case {number}: /* {known.claim.id} */"
+            yield f"        return {self.expression(known.holds)};"
+        yield from ["    }", "    return 0;", "}"]
+        kinds = ", ".join(f"'{known.claim.kind[2]}'" for known in self.program.properties) or "0"
+        yield "/* v: invariant, a: reachable, c: recoverable. */"
+        yield f"static const char KIND[PROPERTIES + 1] = {{{kinds}}};"
+
+    def _versions(self, body_number: int, texts: list[list[str]]) -> Iterator[str]:
+        if len(texts) == 1:
+            yield from ["    (void)s;", *texts[0]]
+            return
+        rows = [row[body_number] for row in self.program.variants]
+        yield f"    static const uint16_t VERSION[] = {{{', '.join(map(str, rows))}}};"
+        yield "    (void)s;"
+        yield "    switch (VERSION[variant]) {"
+        for number, text in enumerate(texts):
+            yield from [f"    case {number}: {{", *text, "    break; }"]
+        yield "    }"
+
+    def _block(self, body: Body, depth: int) -> list[str]:
+        return [line for instruction in body for line in self._instruction(instruction, depth)]
+
+    def _instruction(self, instruction: Instruction, depth: int) -> list[str]:
+        indent = "    " * depth
+        match instruction:
+            case Assign(pairs=((target, value),)):
+                return [f"{indent}{self.expression(target)} = (uint8_t)({self.expression(value)});"]
+            case Assign(pairs=pairs):
+                values = [f"uint8_t t{k} = (uint8_t)({self.expression(value)});" for k, (_, value) in enumerate(pairs)]
+                sets = [f"{self.expression(target)} = t{k};" for k, (target, _) in enumerate(pairs)]
+                return [f"{indent}{{ {' '.join([*values, *sets])} }}"]
+            case Branch(branches=branches, otherwise=otherwise):
+                return self._branch(branches, otherwise, depth)
+            case Loop(index=index, over=over, body=body):
+                head = f"{indent}{self._for(f'i_{index}', over)} {{"
+                return [head, *self._block(body, depth + 1), f"{indent}}}"]
+            case Invoke(procedure=procedure, indices=indices, inputs=inputs):
+                arguments = ["s", *(self.expression(part) for part in (*indices, *inputs))]
+                return [f"{indent}p_{procedure.name}({', '.join(arguments)});"]
+
+    def _branch(self, branches: tuple[tuple[Expression, Body], ...], otherwise: Body, depth: int) -> list[str]:
+        indent = "    " * depth
+        if not branches:
+            return self._block(otherwise, depth)
+        lines: list[str] = []
+        for number, (condition, body) in enumerate(branches):
+            word = "if" if number == 0 else "} else if"
+            lines += [f"{indent}{word} ({self.expression(condition)}) {{", *self._block(body, depth + 1)]
+        return [*lines, f"{indent}}} else {{", *self._block(otherwise, depth + 1), f"{indent}}}"]
+
+    def _for(self, name: str, over: IndexSet) -> str:
+        return f"for (int {name} = 1; {name} <= {self.sizes[over]}; {name}++)"
+
+    def expression(self, node: Expression) -> str:
+        """The expression, in parentheses where it could be misread."""
+        match node:
+            case Constant():
+                return str(node.code)
+            case Index(name=name, number=number):
+                return f"i_{name}" if name else str(number)
+            case Input(name=name):
+                return f"n_{name}"
+            case Read(variable=variable, at=at):
+                return f"s->v_{variable.name}{''.join(f'[{self.expression(index)} - 1]' for index in at)}"
+            case Not(operand=operand):
+                return f"!({self.expression(operand)})"
+            case Connective(operator=operator, parts=parts):
+                sign = " && " if operator == "and" else " || "
+                return f"({sign.join(self.expression(part) for part in parts)})"
+            case Comparison(left=left, same=same, right=right):
+                return f"({self.expression(left)} {'==' if same else '!='} {self.expression(right)})"
+            case Choice(test=test, then=then, otherwise=otherwise):
+                return f"({self.expression(test)} ? {self.expression(then)} : {self.expression(otherwise)})"
+            case Quantified():
+                return self._quantified(node)
+
+    def _quantified(self, node: Quantified) -> str:
+        # A statement expression: gcc's and clang's, and read by every C compiler that calls itself cc today.
+        self.temporaries += 1
+        result, name = f"q{self.temporaries}", f"i_{node.index}"
+        body = self.expression(node.body)
+        decides = f"!({body})" if node.every else body
+        condition = f"{self.expression(node.condition)} && " if node.condition is not None else ""
+        loop = f"{self._for(name, node.over)} if ({condition}{decides}) {{ {result} = {int(not node.every)}; break; }}"
+        return f"({{ int {result} = {int(node.every)}; {loop} {result}; }})"
+
+
+def _packing(layout: Layout) -> Iterator[str]:
+    yield "static void pack(const uint8_t *c, uint64_t *w) {"
+    for word in range(layout.words):
+        parts = [
+            f"(uint64_t)c[{field.position}] << {field.shift}"
+            for field in layout.fields
+            if field.word == word and field.bits
+        ]
+        yield f"    w[{word}] = {' | '.join(parts) or '0'};"
+    yield "}"
+    yield "static void unpack(const uint64_t *w, uint8_t *c) {"
+    for field in layout.fields:
+        value = f"w[{field.word}] >> {field.shift} & {(1 << field.bits) - 1}" if field.bits else "0"
+        yield f"    c[{field.position}] = (uint8_t)({value});"
+    yield "}"
+
+
+def _folding(layout: Layout, folds: Sequence[Sequence[tuple[int, Sequence[int] | None]]]) -> Iterator[str]:
+    """For each renaming the packed state after it."""
+    for number, fold in enumerate(folds, 1):
+        for position, (_, values) in enumerate(fold):
+            if values is not None:
+                yield f"static const uint8_t R{number}_{position}[] = {{{', '.join(map(str, values))}}};"
+        yield f"static void rename_{number}(const uint8_t *c, uint64_t *w) {{"
+        for word in range(layout.words):
+            parts = []
+            for field in layout.fields:
+                source, values = fold[field.position]
+                value = f"c[{source}]" if values is None else f"R{number}_{field.position}[c[{source}]]"
+                if field.word == word and field.bits:
+                    parts.append(f"(uint64_t){value} << {field.shift}")
+            yield f"    w[{word}] = {' | '.join(parts) or '0'};"
+        yield "}"
+    yield "static void renamed(const uint8_t *c, int renaming, uint64_t *w) {"
+    yield "    switch (renaming) {"
+    yield from (f"    case {number}: rename_{number}(c, w); break;" for number in range(1, len(folds) + 1))
+    yield from ["    default: pack(c, w);", "    }", "}"]

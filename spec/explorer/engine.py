@@ -1,0 +1,135 @@
+"""What the two engines have in common: what the search asks them for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Literal, Protocol, TypeAlias
+
+EngineName: TypeAlias = Literal["auto", "native", "python"]
+
+
+class Stop(IntEnum):
+    """Why an engine stopped; the numbers are those of `search.c`."""
+
+    MORE = 0
+    COMPLETE = 1
+    STATES = 2
+    MEMORY = 3
+    VIOLATED = 4
+
+
+WHOLE = ("states", "expanded", "layer_end", "depth", "edges", "dead_ends", "first_dead", "unfolded", "targets")
+"""The first of an engine's counts, in the order of `search.c`; then one for each action, one for each property."""
+
+ARRAYS = ("packed", "parents", "numbers", "degrees", "targets")
+"""What a checkpoint holds besides the counts, in the order of `search.c`."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How far an engine is.
+
+    Attributes:
+        states: Distinct ones found.
+        expanded: Those whose alternatives were all tried; the next one has this number.
+        layer_end: The number of the first state that is a step farther than those being expanded.
+        depth: Steps from the initial state to those being expanded.
+        edges: Enabled alternatives of expanded states.
+        dead_ends: Expanded states without any.
+        first_dead: The first of them, or NO_STATE.
+        unfolded: How many states those found stand for.
+        targets: Edges that are kept: those that lead to another state.
+        fired: Per action how often it was enabled.
+        first: Per property about single states the first state that decides it, or NO_STATE.
+    """
+
+    states: int
+    expanded: int
+    layer_end: int
+    depth: int
+    edges: int
+    dead_ends: int
+    first_dead: int
+    unfolded: int
+    targets: int
+    fired: tuple[int, ...]
+    first: tuple[int, ...]
+
+    @classmethod
+    def of(cls, numbers: Sequence[int], actions: int) -> Counts:
+        """From the numbers in their order."""
+        split = len(WHOLE) + actions
+        whole = dict(zip(WHOLE, numbers, strict=False))
+        return cls(fired=tuple(numbers[len(WHOLE) : split]), first=tuple(numbers[split:]), **whole)
+
+    def numbers(self) -> list[int]:
+        """In their order."""
+        return [*(getattr(self, name) for name in WHOLE), *self.fired, *self.first]
+
+
+class Engine(Protocol):
+    """A search that can be continued.
+
+    Attributes:
+        name: `native` or `python`.
+        keeps_edges: Whether edges are kept, for recoverable properties; an engine may give that up to save memory.
+    """
+
+    name: str
+
+    @property
+    def keeps_edges(self) -> bool:
+        """See the class."""
+        ...
+
+    def limit(self, max_states: int | None, max_memory: int | None) -> None:
+        """When `run` must stop."""
+        ...
+
+    def run(self, expansions: int) -> Stop:
+        """Expands at most so many states."""
+        ...
+
+    def counts(self) -> Counts:
+        """How far it is."""
+        ...
+
+    def memory(self) -> int:
+        """Bytes for states, the table that finds them, and edges."""
+        ...
+
+    def parent(self, state: int) -> tuple[int, int]:
+        """A state's parent, and the number of the alternative that led from there."""
+        ...
+
+    def packed(self, state: int) -> int:
+        """A state, packed."""
+        ...
+
+    def unrecoverable(self, property_number: int) -> int | None:
+        """The first state from which none can be reached that has the property. Needs the edges of a whole search."""
+        ...
+
+    def dump(self) -> list[memoryview]:
+        """The arrays of a checkpoint; valid until the engine goes on."""
+        ...
+
+    def restore(self, counts: Counts) -> list[memoryview]:
+        """Makes room for so much, and gives the arrays to be filled in; `restored` is called afterwards."""
+        ...
+
+    def restored(self) -> None:
+        """Goes on from what was filled in."""
+        ...
+
+    def close(self) -> None:
+        """Gives the memory back."""
+        ...
+
+
+def array_bytes(counts: Counts, words: int, keeps_edges: bool) -> list[int]:
+    """The lengths of the arrays of a checkpoint, in their order."""
+    edges = (2 * counts.states, 4 * counts.targets) if keeps_edges else (0, 0)
+    return [8 * words * counts.states, 4 * counts.states, 2 * counts.states, *edges]

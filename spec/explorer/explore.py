@@ -1,0 +1,236 @@
+"""Explores a model: the loop around an engine, and what its numbers mean."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from groupspec.spec.compiler.model import Model
+from groupspec.spec.explorer import checkpoint as checkpoints
+from groupspec.spec.explorer.c_source import c_source
+from groupspec.spec.explorer.engine import Engine, EngineName, Stop
+from groupspec.spec.explorer.exploration import (
+    NO_STATE,
+    Exploration,
+    ExplorerProblem,
+    Limits,
+    Progress,
+    Trace,
+)
+from groupspec.spec.explorer.native import NativeEngine, build, compiler
+from groupspec.spec.explorer.program import Program, program
+from groupspec.spec.explorer.python import PythonEngine
+from groupspec.spec.explorer.symmetry import Fold, folds
+from groupspec.spec.explorer.traces import trace_to
+
+CHUNK = {"native": 200_000, "python": 5_000}
+"""Expansions between two looks at the clock."""
+
+SECONDS_BETWEEN_CHECKPOINTS = 300.0
+
+LIVENESS = "liveness under fairness: TLC or SPIN says"
+
+ProgressCallback = Callable[[Progress], None]
+
+
+def explore(
+    model: Model,
+    *,
+    engine: EngineName = "auto",
+    limits: Limits | None = None,
+    fold: bool = False,
+    checkpoint: Path | None = None,
+    progress: ProgressCallback | None = None,
+    graph: bool | None = None,
+    stop_at_violation: bool = False,
+) -> Exploration:
+    """Every state of a model, breadth first.
+
+    Args:
+        model: What to explore.
+        engine: *native* (generated C), *python* (generated Python), or *auto*: native, if there is a C compiler.
+        limits: When to stop before the end.
+        fold: Count states that differ by a renaming only as one; the model must be symmetric.
+        checkpoint: Where to go on from if the file is there, and where to write to every five minutes and when a limit
+            stops the exploration. Once everything is explored the file is removed.
+        progress: Told how far it is, after each chunk of work.
+        graph: Whether to keep edges, which recoverable properties need; None: if the model has any.
+        stop_at_violation: Stop at the first state that violates an invariant, which is one that is nearest.
+
+    Raises:
+        ModelError: the model has problems.
+        ExplorerProblem: it cannot be done as asked.
+    """
+    prepared = program(model)
+    renamings = folds(model) if fold else ()
+    make = _maker(engine, prepared, renamings)
+    if graph is None:
+        graph = any(claim.kind == "recoverable" for claim in model.properties)
+    before = 0.0
+    if checkpoint is not None and checkpoint.exists():
+        head, running = checkpoints.load(
+            checkpoint, model, fold, lambda head: make(head.keeps_edges, 0, stop_at_violation)
+        )
+        before = head.seconds
+    else:
+        running = make(graph, 0, stop_at_violation)
+    try:
+        search = Search(prepared, running, limits or Limits(), renamings, before)
+        search.run(
+            progress, None if checkpoint is None else partial(checkpoints.save, checkpoint, model, fold, running)
+        )
+        if checkpoint is not None and search.stop is Stop.COMPLETE:
+            checkpoint.unlink(missing_ok=True)
+        return search.result()
+    finally:
+        running.close()
+
+
+def native_source(model: Model, fold: bool = False) -> str:
+    """The C that would be compiled, for readers."""
+    return c_source(program(model), [one.fields for one in folds(model)] if fold else ())
+
+
+def _maker(engine: EngineName, prepared: Program, renamings: Sequence[Fold]) -> Callable[[bool, int, bool], Engine]:
+    """What makes an engine: (keeps edges, variant, stops at a violation)."""
+    if engine not in ("auto", "native", "python"):
+        raise ExplorerProblem(f"unknown engine {engine!r}", "engine", "auto, native, python", "use one of these")
+    if engine == "native" or (engine == "auto" and compiler() is not None):
+        library = build(c_source(prepared, [one.fields for one in renamings]))
+        return lambda keeps, variant, stops: NativeEngine(prepared, library, keeps, variant, stops)
+    return lambda keeps, variant, stops: PythonEngine(prepared, renamings, keeps, variant, stops)
+
+
+class Search:
+    """One engine on its way through one model.
+
+    Attributes:
+        stop: Why it stopped.
+    """
+
+    def __init__(
+        self,
+        prepared: Program,
+        engine: Engine,
+        limits: Limits,
+        renamings: Sequence[Fold] = (),
+        seconds_before: float = 0.0,
+        model: Model | None = None,
+    ) -> None:
+        """`model` is the variant that is explored, if it is not the program's base."""
+        self._program = prepared
+        self._model = model or prepared.model
+        self._engine = engine
+        self._limits = limits
+        self._renamings = renamings
+        self._before = seconds_before
+        self._states_before = engine.counts().states
+        self._began = time.monotonic()
+        self._out_of_time = False
+        self.stop = Stop.MORE
+
+    def seconds(self) -> float:
+        """What it took until now, runs before a checkpoint included."""
+        return self._before + time.monotonic() - self._began
+
+    def run(self, progress: ProgressCallback | None = None, save: Callable[[float], None] | None = None) -> None:
+        """Explores until the end or a limit."""
+        self._engine.limit(self._limits.max_states, self._limits.max_memory)
+        saved = time.monotonic()
+        try:
+            while self.stop is Stop.MORE:
+                if self._time_is_up():
+                    self._out_of_time = True
+                    break
+                self.stop = self._engine.run(CHUNK[self._engine.name])
+                if progress is not None:
+                    progress(self._progress())
+                if save is not None and time.monotonic() - saved > SECONDS_BETWEEN_CHECKPOINTS:
+                    save(self.seconds())
+                    saved = time.monotonic()
+        except KeyboardInterrupt:
+            if save is not None:
+                save(self.seconds())
+            raise
+        if save is not None and self.stop is not Stop.COMPLETE:
+            save(self.seconds())
+
+    def _time_is_up(self) -> bool:
+        limit = self._limits.max_seconds
+        return limit is not None and time.monotonic() - self._began >= limit
+
+    def _progress(self) -> Progress:
+        counts, now = self._engine.counts(), time.monotonic() - self._began
+        return Progress(
+            self._model.name,
+            counts.states,
+            counts.states - counts.expanded,
+            counts.edges,
+            counts.depth,
+            self._before + now,
+            (counts.states - self._states_before) / now if now else 0.0,
+            self._engine.memory(),
+        )
+
+    def result(self) -> Exploration:
+        """What was found."""
+        seconds = self.seconds()
+        engine, counts, complete = self._engine, self._engine.counts(), self.stop is Stop.COMPLETE
+        violations: dict[str, Trace] = {}
+        reached: dict[str, Trace] = {}
+        missing: list[str] = []
+        unchecked = {claim.id: LIVENESS for claim in self._program.model.properties if claim.kind == "leads_to"}
+        for number, known in enumerate(self._program.properties):
+            claim, first = known.claim, counts.first[number]
+            if claim.kind == "recoverable":
+                if not complete or not engine.keeps_edges:
+                    unchecked[claim.id] = "not everything was explored" if not complete else "the edges were not kept"
+                elif (lost := engine.unrecoverable(number)) is not None:
+                    violations[claim.id] = self._trace(lost)
+                    missing.append(claim.id)
+            elif first != NO_STATE:
+                (violations if claim.kind == "invariant" else reached)[claim.id] = self._trace(first)
+            elif not complete:
+                unchecked[claim.id] = f"decided by none of {counts.states:,} states, and not everything was explored"
+            elif claim.kind == "reachable":
+                missing.append(claim.id)
+        return Exploration(
+            model=self._model,
+            verdict="complete" if complete else "inconclusive",
+            reason=self._reason(),
+            engine=engine.name,
+            states=counts.states,
+            unfolded_states=counts.unfolded,
+            expanded=counts.expanded,
+            edges=counts.edges,
+            depth=counts.depth,
+            seconds=seconds,
+            memory_bytes=engine.memory(),
+            violations=violations,
+            reached=reached,
+            missing=tuple(missing),
+            unchecked=unchecked,
+            fired=dict(zip((action.name for action in self._model.actions), counts.fired, strict=True)),
+            dead_ends=counts.dead_ends,
+            dead_end=self._trace(counts.first_dead) if counts.dead_ends else None,
+        )
+
+    def _reason(self) -> str:
+        counts, limits = self._engine.counts(), self._limits
+        covered = f"{counts.expanded:,} of {counts.states:,} states found were expanded, to depth {counts.depth}"
+        if self._out_of_time:
+            return f"max_seconds = {limits.max_seconds:g} was reached: {covered}"
+        match self.stop:
+            case Stop.STATES:
+                return f"max_states = {limits.max_states or NO_STATE:,} was reached: {covered}"
+            case Stop.MEMORY:
+                return f"max_memory = {limits.max_memory or 0:,} bytes was reached: {covered}"
+            case Stop.VIOLATED:
+                return f"an invariant is violated: {covered}"
+            case _:
+                return ""
+
+    def _trace(self, state: int) -> Trace:
+        return trace_to(self._model, self._program.layout, self._engine, state, self._renamings)

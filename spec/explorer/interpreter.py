@@ -1,0 +1,133 @@
+"""One action of a model, by the book: Python evaluates the model's own text on the state as a reader sees it.
+
+Slow, simple, and made of nothing that the engines are made of: no domains, no codes, no generated text. So it can say
+whether they are right, and it is what turns a counterexample's action names into states.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import product
+from types import CodeType
+
+from groupspec.spec.compiler.model import Block, Call, For, If, Model, Set
+from groupspec.spec.explorer.exploration import ExplorerProblem, Step, Trace
+from groupspec.spec.explorer.layout import State
+
+
+def initial_state(model: Model) -> State:
+    """The state in which everything begins."""
+    state: State = {}
+    for variable in model.variables:
+        match variable.over:
+            case ():
+                state[variable.name] = variable.initial
+            case (first,):
+                state[variable.name] = dict.fromkeys(model.indices(first), variable.initial)
+            case (first, second):
+                state[variable.name] = {
+                    i: dict.fromkeys(model.indices(second), variable.initial) for i in model.indices(first)
+                }
+    return state
+
+
+def holds(model: Model, state: State, text: str, indices: Mapping[str, object] | None = None) -> bool:
+    """Whether an expression holds in a state."""
+    return bool(_value(model, state, text, indices or {}))
+
+
+def enabled(model: Model, state: State) -> Iterator[tuple[str, dict[str, int]]]:
+    """Every alternative that is possible in a state: action and arguments, in the order of the engines."""
+    for action in model.actions:
+        names = [name for name, _ in action.parameters]
+        for values in product(*(model.indices(over) for _, over in action.parameters)):
+            arguments = dict(zip(names, values, strict=True))
+            if holds(model, state, action.guard or "True", arguments):
+                yield action.name, arguments
+
+
+def apply(model: Model, state: State, action: str, arguments: Mapping[str, int]) -> State:
+    """The state after an action, which must be possible; the one given is not changed."""
+    after = copy.deepcopy(state)
+    body = next(known.body for known in model.actions if known.name == action)
+    _run(model, after, body, dict(arguments))
+    return after
+
+
+def replay(model: Model, steps: Sequence[tuple[str, Mapping[str, int]]]) -> Trace:
+    """The trace that these actions make.
+
+    Raises:
+        ExplorerProblem: one of them is unknown, or not possible where it stands.
+    """
+    state = first = initial_state(model)
+    done: list[Step] = []
+    for number, (action, arguments) in enumerate(steps, 1):
+        possible = list(enabled(model, state))
+        if (action, dict(arguments)) not in possible:
+            raise ExplorerProblem(
+                f"step {number}, {action}{dict(arguments)}, is not possible here",
+                f"model {model.name}, after {', '.join(map(str, done)) or 'nothing'}",
+                "; ".join(f"{name}{args}" for name, args in possible) or "nothing: a dead end",
+                "the trace belongs to another version of the model: explore again",
+            )
+        state = apply(model, state, action, arguments)
+        done.append(Step(action, dict(arguments), state))
+    return Trace(model, first, tuple(done))
+
+
+def _run(model: Model, state: State, block: Block, names: dict[str, object]) -> None:
+    for statement in block:
+        match statement:
+            case Set():
+                values = [_value(model, state, text, names) for _, text in statement.assignments]
+                for (target, _), value in zip(statement.assignments, values, strict=True):
+                    _assign(model, state, target, value, names)
+            case If():
+                for condition, body in statement.branches:
+                    if holds(model, state, condition, names):
+                        _run(model, state, body, names)
+                        break
+                else:
+                    _run(model, state, statement.otherwise, names)
+            case For():
+                for index in model.indices(statement.over):
+                    _run(model, state, statement.body, {**names, statement.index: index})
+            case Call():
+                procedure = model.procedure(statement.procedure)
+                formal = [*(name for name, _ in procedure.indices), *(name for name, _ in procedure.inputs)]
+                actual = [_value(model, state, text, names) for text in statement.arguments]
+                _run(model, state, procedure.body, dict(zip(formal, actual, strict=True)))
+
+
+def _assign(model: Model, state: State, target: str, value: object, names: Mapping[str, object]) -> None:
+    name, *subscripts = target.replace("]", "").split("[")
+    if not subscripts:
+        state[name] = value
+        return
+    place = state[name]
+    indices = [_value(model, state, text, names) for text in subscripts]
+    for index in indices[:-1]:
+        assert isinstance(place, dict)
+        place = place[index]
+    assert isinstance(place, dict)
+    place[indices[-1]] = value
+
+
+@cache
+def _code(text: str) -> CodeType:
+    return compile(text.strip() or "True", f"<model: {text}>", "eval")
+
+
+def _value(model: Model, state: State, text: str, names: Mapping[str, object]) -> object:
+    # One dictionary of globals: what a generator expression reads is looked up there, and only there.
+    known = {
+        "__builtins__": {"all": all, "any": any},
+        "members": model.indices("members"),
+        "partitions": model.indices("partitions"),
+        **state,
+        **names,
+    }
+    return eval(_code(text), known)

@@ -1,0 +1,145 @@
+"""How a state is kept: as codes, one byte a value, and packed, as few bits a value as its domain needs.
+
+The *codes* of a state are bytes, one for each variable and index, in the order of declaration; a code is the value's
+place in its domain. Both engines compute on codes. *Packed* is one whole number of so many 64-bit words: what is stored,
+compared and hashed. No value lies across two words, so that C gets at it with one shift.
+
+An *alternative* is an action with its parameters: they are numbered from 0, in the order in which both engines try them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import TypeAlias
+
+from groupspec.spec.compiler.expressions import code_of
+from groupspec.spec.compiler.model import Action, Model, ModelVariable
+from groupspec.spec.terms import Value
+
+WORD_BITS = 64
+
+State: TypeAlias = dict[str, object]
+"""A state as a reader sees it: variable to value; an indexed one to {index: value}, or {index: {index: value}}."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One value of a state.
+
+    Attributes:
+        position: Its byte among the codes.
+        bits: How many it needs packed; 0 if it has one value only.
+        word: In which word it lies.
+        shift: How far from that word's lowest bit.
+    """
+
+    variable: ModelVariable
+    at: tuple[int, ...]
+    position: int
+    bits: int
+    word: int
+    shift: int
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """An action with its parameters; `action_number` is the action's place in the model."""
+
+    number: int
+    action_number: int
+    action: Action
+    arguments: tuple[int, ...]
+
+
+class Layout:
+    """Where everything of a model lies."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.fields: tuple[Field, ...] = tuple(_fields(model))
+        self.words = max(field.word for field in self.fields) + 1
+
+    @cached_property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """Every action with every combination of its parameters."""
+        found: list[Alternative] = []
+        for number, action in enumerate(self.model.actions):
+            for arguments in product(*(self.model.indices(over) for _, over in action.parameters)):
+                found.append(Alternative(len(found), number, action, arguments))
+        return tuple(found)
+
+    @cached_property
+    def offsets(self) -> Mapping[str, int]:
+        """The position of each variable's first field."""
+        offsets: dict[str, int] = {}
+        for field in self.fields:
+            offsets.setdefault(field.variable.name, field.position)
+        return offsets
+
+    @cached_property
+    def initial(self) -> bytes:
+        """The codes of the state in which everything begins."""
+        return bytes(code_of(field.variable.initial, field.variable.domain) for field in self.fields)
+
+    def pack(self, codes: Sequence[int]) -> int:
+        """The codes as one number, word 0 lowest."""
+        packed = 0
+        for field in self.fields:
+            packed |= codes[field.position] << (field.word * WORD_BITS + field.shift)
+        return packed
+
+    def unpack(self, packed: int) -> bytes:
+        """The codes that were packed."""
+        return bytes(
+            packed >> (field.word * WORD_BITS + field.shift) & ((1 << field.bits) - 1) for field in self.fields
+        )
+
+    def decode(self, codes: Sequence[int]) -> State:
+        """The state that the codes stand for."""
+        state: State = {}
+        for field in self.fields:
+            _put(state, field.variable.name, field.at, field.variable.domain[codes[field.position]])
+        return state
+
+    def encode(self, state: State) -> bytes:
+        """The codes of a state."""
+        return bytes(
+            code_of(_get(state, field.variable.name, field.at), field.variable.domain) for field in self.fields
+        )
+
+
+def _fields(model: Model) -> list[Field]:
+    fields: list[Field] = []
+    word = shift = 0
+    for variable in model.variables:
+        bits = (len(variable.domain) - 1).bit_length()
+        for at in product(*(model.indices(over) for over in variable.over)):
+            if shift + bits > WORD_BITS:
+                word, shift = word + 1, 0
+            fields.append(Field(variable, at, len(fields), bits, word, shift))
+            shift += bits
+    return fields
+
+
+def _put(state: State, name: str, at: tuple[int, ...], value: Value) -> None:
+    if not at:
+        state[name] = value
+        return
+    place = state.setdefault(name, {})
+    for index in at[:-1]:
+        assert isinstance(place, dict)
+        place = place.setdefault(index, {})
+    assert isinstance(place, dict)
+    place[at[-1]] = value
+
+
+def _get(state: State, name: str, at: tuple[int, ...]) -> Value:
+    found = state[name]
+    for index in at:
+        assert isinstance(found, dict)
+        found = found[index]
+    assert isinstance(found, (bool, int, str))
+    return found

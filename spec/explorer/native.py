@@ -1,0 +1,213 @@
+"""The search in C: written from the model, compiled once, loaded as a library.
+
+What was compiled is kept under the hash of its source, so that only a model's first exploration waits for the compiler.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from groupspec.spec.explorer.engine import WHOLE, Counts, Stop, array_bytes
+from groupspec.spec.explorer.exploration import ExplorerProblem
+from groupspec.spec.explorer.program import Program
+
+COMPILE_SECONDS = 300
+_UNLIMITED = (1 << 64) - 1
+_PACKED, _PARENTS, _NUMBERS = 0, 1, 2
+
+
+def compiler() -> str | None:
+    """The C compiler of this machine: `$CC`, or cc, gcc, clang; None if there is none."""
+    return next(
+        (found for name in (os.environ.get("CC", ""), "cc", "gcc", "clang") if name and (found := shutil.which(name))),
+        None,
+    )
+
+
+def build(source: str, optimise: str = "-O2") -> Path:
+    """The library made from C source; from the cache if it was made before.
+
+    Raises:
+        ExplorerProblem: there is no compiler, or it fails.
+    """
+    name = hashlib.sha256(f"{optimise}\n{source}".encode()).hexdigest()[:32]
+    library = _cache() / f"{name}.so"
+    if library.exists():
+        return library
+    cc = compiler()
+    if cc is None:
+        raise ExplorerProblem(
+            "there is no C compiler on this machine",
+            "PATH, $CC",
+            "cc, gcc or clang",
+            'install one, or use engine="python"',
+        )
+    with tempfile.TemporaryDirectory(dir=library.parent) as folder:
+        text, made = Path(folder, "model.c"), Path(folder, "model.so")
+        text.write_text(source)
+        command = [cc, optimise, "-w", "-shared", "-fPIC", "-fvisibility=hidden", "-o", str(made), str(text)]
+        try:
+            result = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_SECONDS, check=False)
+        except subprocess.TimeoutExpired as problem:
+            raise _failed(cc, f"needs more than {COMPILE_SECONDS} s") from problem
+        if result.returncode:
+            raise _failed(cc, result.stderr.strip()[-2000:])
+        # Another process may have made the same one meanwhile: whichever comes last wins, and both are right.
+        made.replace(library)
+    return library
+
+
+def _failed(cc: str, why: str) -> ExplorerProblem:
+    return ExplorerProblem(
+        f"the C compiler failed: {why}", cc, "", 'set $CC to another compiler, or use engine="python"'
+    )
+
+
+@cache
+def _cache() -> Path:
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = base / "groupspec" / "explorer"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix="groupspec-explorer-"))
+
+
+@cache
+def _load(library: Path) -> ctypes.CDLL:
+    loaded = ctypes.CDLL(str(library))
+    search, number, integer = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int
+    for name, result, arguments in (
+        ("new", search, (integer, integer, integer)),
+        ("free", None, (search,)),
+        ("limit", None, (search, number, number)),
+        ("run", integer, (search, number)),
+        ("counts", None, (search, ctypes.POINTER(number), integer)),
+        ("bytes", number, (search,)),
+        ("keeps_edges", integer, (search,)),
+        ("array", search, (search, integer)),
+        ("reserve", integer, (search, number, number)),
+        ("restored", integer, (search,)),
+        ("unrecoverable", ctypes.c_int64, (search, integer)),
+    ):
+        function = loaded[f"search_{name}"]
+        function.restype = result
+        function.argtypes = arguments
+        setattr(loaded, f"search_{name}", function)
+    return loaded
+
+
+class NativeEngine:
+    """One search in C."""
+
+    name = "native"
+
+    def __init__(
+        self,
+        program: Program,
+        library: Path,
+        keeps_edges: bool = False,
+        variant: int = 0,
+        stop_at_violation: bool = False,
+    ) -> None:
+        self._program = program
+        self._library = _load(library)
+        self._search = self._library.search_new(variant, int(keeps_edges), int(stop_at_violation))
+        self._require(self._search)
+
+    @property
+    def keeps_edges(self) -> bool:
+        """Whether all edges are still kept."""
+        return bool(self._library.search_keeps_edges(self._search))
+
+    def limit(self, max_states: int | None, max_memory: int | None) -> None:
+        """When `run` must stop."""
+        states = _UNLIMITED if max_states is None else max_states
+        self._library.search_limit(self._search, states, _UNLIMITED if max_memory is None else max_memory)
+
+    def run(self, expansions: int) -> Stop:
+        """Expands at most so many states."""
+        return Stop(self._library.search_run(self._search, expansions))
+
+    def counts(self) -> Counts:
+        """How far it is."""
+        numbers = self._numbers()
+        self._library.search_counts(self._search, numbers, 0)
+        return Counts.of(list(numbers), len(self._program.actions))
+
+    def memory(self) -> int:
+        """Bytes for states, the table that finds them, and edges."""
+        return int(self._library.search_bytes(self._search))
+
+    def parent(self, state: int) -> tuple[int, int]:
+        """A state's parent, and the number of the alternative that led from there."""
+        parents = ctypes.cast(self._array(_PARENTS), ctypes.POINTER(ctypes.c_uint32))
+        numbers = ctypes.cast(self._array(_NUMBERS), ctypes.POINTER(ctypes.c_uint16))
+        return parents[state], numbers[state]
+
+    def packed(self, state: int) -> int:
+        """A state, packed."""
+        words = self._program.layout.words
+        packed = ctypes.cast(self._array(_PACKED), ctypes.POINTER(ctypes.c_uint64))
+        return sum(packed[state * words + k] << 64 * k for k in range(words))
+
+    def unrecoverable(self, property_number: int) -> int | None:
+        """The first state from which none can be reached that has the property."""
+        found = int(self._library.search_unrecoverable(self._search, property_number))
+        self._require(found != -2)
+        return None if found < 0 else found
+
+    def dump(self) -> list[memoryview]:
+        """The arrays of a checkpoint; valid until the engine goes on."""
+        return self._views(self.counts())
+
+    def restore(self, counts: Counts) -> list[memoryview]:
+        """Makes room for so much, and gives the arrays to be filled in."""
+        self._require(self._library.search_reserve(self._search, counts.states, counts.targets))
+        numbers = self._numbers()
+        for place, number in enumerate(counts.numbers()):
+            numbers[place] = number
+        self._library.search_counts(self._search, numbers, 1)
+        return self._views(counts)
+
+    def restored(self) -> None:
+        """Goes on from what was filled in."""
+        self._require(self._library.search_restored(self._search))
+
+    def close(self) -> None:
+        """Gives the memory back."""
+        search, self._search = self._search, None
+        self._library.search_free(search)
+
+    def _views(self, counts: Counts) -> list[memoryview]:
+        lengths = array_bytes(counts, self._program.layout.words, self.keeps_edges)
+        return [
+            memoryview((ctypes.c_char * length).from_address(self._array(which))).cast("B")
+            if length
+            else memoryview(b"")
+            for which, length in enumerate(lengths)
+        ]
+
+    def _array(self, which: int) -> int:
+        return int(self._library.search_array(self._search, which) or 0)
+
+    def _numbers(self) -> ctypes.Array[ctypes.c_uint64]:
+        return (ctypes.c_uint64 * (len(WHOLE) + len(self._program.actions) + len(self._program.properties)))()
+
+    def _require(self, had_memory: object) -> None:
+        if not had_memory:
+            raise ExplorerProblem(
+                "there is not enough memory",
+                f"model {self._program.model.name}",
+                "",
+                "free some, or take a smaller model",
+            )

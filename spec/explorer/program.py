@@ -1,0 +1,112 @@
+"""What the engines are written from: a resolved model, in which a body may have several versions.
+
+Usually there is one of each. For mutation testing hundreds of models differ from one base in a single body each, and to
+compile each of them anew would take longer than to explore it; so all versions go into one program, and a variant is a
+row that says which version of each body it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from groupspec.spec.compiler.expressions import Expression
+from groupspec.spec.compiler.model import Action, Model, Procedure
+from groupspec.spec.compiler.model_check import resolve_model
+from groupspec.spec.compiler.resolved import Body, ResolvedProperty
+from groupspec.spec.explorer.exploration import ExplorerProblem
+from groupspec.spec.explorer.layout import Layout
+
+_Version = TypeVar("_Version")
+
+
+@dataclass(frozen=True)
+class ProcedureVersions:
+    """A procedure and its bodies; the first is the base's."""
+
+    procedure: Procedure
+    bodies: tuple[Body, ...]
+
+
+@dataclass(frozen=True)
+class ActionVersions:
+    """An action and its guards with their bodies; the first is the base's."""
+
+    action: Action
+    versions: tuple[tuple[Expression, Body], ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """All that an engine needs to know.
+
+    Attributes:
+        model: The base.
+        properties: Those about single states: invariants, reachable and recoverable ones.
+        variants: Per variant the version of each procedure, then of each action. The first is the base, all zeros.
+    """
+
+    model: Model
+    layout: Layout
+    procedures: tuple[ProcedureVersions, ...]
+    actions: tuple[ActionVersions, ...]
+    properties: tuple[ResolvedProperty, ...]
+    variants: tuple[tuple[int, ...], ...]
+
+
+def program(model: Model, variants: Sequence[Model] = ()) -> Program:
+    """The program of a model, and of variants that differ from it in guards and bodies only.
+
+    Raises:
+        ModelError: one of them has problems.
+        ExplorerProblem: a variant differs in more.
+    """
+    for variant in variants:
+        _require_same_frame(model, variant)
+    procedures: dict[str, list[Body]] = {procedure.name: [] for procedure in model.procedures}
+    actions: dict[str, list[tuple[Expression, Body]]] = {action.name: [] for action in model.actions}
+    rows: list[tuple[int, ...]] = []
+    base = resolve_model(model)
+    for each in (model, *variants):
+        # A variant's property list plays no part: all variants are held to the base's.
+        resolved = resolve_model(replace(each, properties=()))
+        bodies = {procedure.name: body for procedure, body in resolved.procedures}
+        row = [_number(versions, bodies[name]) for name, versions in procedures.items()]
+        row += [_number(actions[found.action.name], (found.guard, found.body)) for found in resolved.actions]
+        rows.append(tuple(row))
+    return Program(
+        model,
+        Layout(model),
+        tuple(ProcedureVersions(p, tuple(procedures[p.name])) for p in model.procedures),
+        tuple(ActionVersions(a, tuple(actions[a.name])) for a in model.actions),
+        tuple(claim for claim in base.properties if claim.claim.kind != "leads_to"),
+        tuple(rows),
+    )
+
+
+def _number(versions: list[_Version], wanted: _Version) -> int:
+    if wanted not in versions:
+        versions.append(wanted)
+    return versions.index(wanted)
+
+
+def _frame(model: Model) -> Mapping[str, object]:
+    return {
+        "sizes": sorted(model.sizes.items()),
+        "variables": [(v.name, v.domain, v.initial, v.over) for v in model.variables],
+        "the heads of procedures": [(p.name, p.indices, p.inputs) for p in model.procedures],
+        "the names and parameters of actions": [(a.name, a.parameters) for a in model.actions],
+    }
+
+
+def _require_same_frame(model: Model, variant: Model) -> None:
+    expected, found = _frame(model), _frame(variant)
+    for what, value in expected.items():
+        if found[what] != value:
+            raise ExplorerProblem(
+                f"a variant differs from its base in {what}",
+                f"{variant.name}, base {model.name}",
+                "differences in guards and in bodies",
+                "explore it as a model of its own",
+            )

@@ -1,0 +1,388 @@
+/* Breadth-first search, the same for every model; what is above this line was generated from one.
+ *
+ * States lie packed in the order in which they were found, so that the frontier is a cursor and a state's number is its
+ * place. A table of 32-bit slots finds them again: a slot holds a number, counted from 1, in its low bits, and in the bits
+ * that the numbers do not need yet some of the state's hash, which spares most looks at the state itself. Per state there
+ * are its words, the number of its parent (32 bits), the alternative that led to it (16) and about 1.5 slots.
+ *
+ * Memory is slow and everything else is fast: so all successors of a state are computed first, then the slots and the
+ * states that they will be compared with are asked for, and only then looked at.
+ */
+#if defined(__linux__) && !defined(_DEFAULT_SOURCE)
+#define _DEFAULT_SOURCE
+#endif
+#include <stdlib.h>
+#include <string.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+#define NONE 0xFFFFFFFFu
+#define MOST_STATES 0xFFFFFF00u
+#define EXPORT __attribute__((visibility("default")))
+
+enum { MORE, COMPLETE, STATES_REACHED, MEMORY_REACHED, VIOLATED };
+enum { PACKED, PARENTS, ALTERNATIVE_NUMBERS, DEGREES, TARGETS };
+
+typedef struct {
+    uint64_t words[WORDS];
+    uint64_t hash;
+    uint32_t orbit;
+} Key;
+
+typedef struct {
+    uint64_t *packed;    /* WORDS for each state */
+    uint32_t *parents;
+    uint16_t *numbers;   /* the alternatives that led here */
+    uint16_t *degrees;   /* how many edges of the state are kept: those that lead elsewhere */
+    uint32_t *targets;   /* their ends, state after state */
+    uint32_t *slots;
+    uint64_t capacity, slot_count, target_capacity, target_count;
+    int index_bits;
+    int keeps_edges, stops_at_violation, variant;
+    uint64_t count, cursor, layer_end, depth, edges, dead_ends, first_dead, unfolded;
+    uint64_t max_states, max_bytes;
+    uint64_t fired[ACTIONS];
+    uint32_t first[PROPERTIES + 1]; /* the first state that decides: violates an invariant, meets a reachable property */
+    uint64_t broken;             /* how many invariants are violated */
+    State out[ALTERNATIVES];     /* what one state's expansion needs: its successors, */
+    Key keys[ALTERNATIVES];      /* their keys, */
+    uint16_t via[ALTERNATIVES];  /* and the alternatives that lead there */
+} Search;
+
+static uint64_t mix(const uint64_t *w) {
+    uint64_t h = 0x9E3779B97F4A7C15u;
+    for (int k = 0; k < WORDS; k++) {
+        h = (h ^ w[k]) * 0xD6E8FEB86659FD93u;
+        h ^= h >> 32;
+    }
+    h *= 0xFF51AFD7ED558CCDu;
+    return h ^ h >> 29;
+}
+
+static int before(const uint64_t *a, const uint64_t *b) {
+    for (int k = WORDS - 1; k >= 0; k--)
+        if (a[k] != b[k]) return a[k] < b[k];
+    return 0;
+}
+
+/* The state's words; with folding those of the smallest of its renamings, and how many different renamings it has. */
+static void key_of(const State *s, Key *key) {
+    const uint8_t *c = (const uint8_t *)s;
+    pack(c, key->words);
+    key->orbit = 1;
+    if (RENAMINGS > 1) {
+        uint32_t same = 1;
+        uint64_t other[WORDS];
+        for (int r = 1; r < RENAMINGS; r++) {
+            renamed(c, r, other);
+            if (before(other, key->words)) {
+                memcpy(key->words, other, sizeof other);
+                same = 1;
+            } else if (!memcmp(other, key->words, sizeof other)) {
+                same++;
+            }
+        }
+        key->orbit = RENAMINGS / same;
+    }
+    key->hash = mix(key->words);
+}
+
+static uint64_t slot_of(const Search *q, uint64_t hash) {
+    return (uint64_t)((unsigned __int128)hash * q->slot_count >> 64);
+}
+
+static uint32_t tag_of(const Search *q, uint64_t hash) {
+    return q->index_bits >= 32 ? 0 : (uint32_t)hash << q->index_bits;
+}
+
+static uint32_t index_mask(const Search *q) {
+    return q->index_bits >= 32 ? 0xFFFFFFFFu : (1u << q->index_bits) - 1;
+}
+
+static uint64_t slots_for(uint64_t capacity) { return capacity + capacity / 2 + 64; }
+
+static uint64_t bytes_for(const Search *q, uint64_t capacity, uint64_t target_capacity) {
+    uint64_t each = WORDS * 8 + 4 + 2 + (q->keeps_edges ? 2 : 0);
+    return capacity * each + slots_for(capacity) * 4 + target_capacity * 4;
+}
+
+/* The table anew, from the states; 0 if there is no memory for it. */
+static int fill_table(Search *q) {
+    free(q->slots);
+    q->slots = NULL;
+    q->slot_count = slots_for(q->capacity);
+    q->index_bits = 1;
+    while (q->index_bits < 32 && (q->capacity + 1) >> q->index_bits) q->index_bits++;
+    size_t bytes = q->slot_count * sizeof *q->slots;
+    if (bytes < (4u << 20)) {
+        q->slots = calloc(1, bytes);
+    } else if (!posix_memalign((void **)&q->slots, 2u << 20, bytes)) {
+#if defined(MADV_HUGEPAGE)
+        madvise(q->slots, bytes, MADV_HUGEPAGE);
+#endif
+        memset(q->slots, 0, bytes);
+    }
+    if (!q->slots) return 0;
+    enum { AHEAD = 16 };
+    uint64_t hashes[AHEAD];
+    for (uint64_t i = 0; i < q->count + AHEAD; i++) {
+        if (i >= AHEAD && i - AHEAD < q->count) {
+            uint64_t hash = hashes[i % AHEAD], at = slot_of(q, hash);
+            while (q->slots[at]) at = at + 1 == q->slot_count ? 0 : at + 1;
+            q->slots[at] = (uint32_t)(i - AHEAD + 1) | tag_of(q, hash);
+        }
+        if (i < q->count) {
+            hashes[i % AHEAD] = mix(q->packed + i * WORDS);
+            __builtin_prefetch(&q->slots[slot_of(q, hashes[i % AHEAD])], 1);
+        }
+    }
+    return 1;
+}
+
+static int resized(void *array, uint64_t bytes) {
+    void **place = array, *larger = realloc(*place, bytes);
+    if (larger) *place = larger;
+    return larger != NULL;
+}
+
+/* Room for so many states. The old table goes before the new one comes, so that there is never more than one. */
+static int reserve(Search *q, uint64_t capacity) {
+    if (!resized(&q->packed, capacity * WORDS * 8) || !resized(&q->parents, capacity * 4) ||
+        !resized(&q->numbers, capacity * 2) || (q->keeps_edges && !resized(&q->degrees, capacity * 2)))
+        return 0;
+    q->capacity = capacity;
+    return fill_table(q);
+}
+
+static void drop_edges(Search *q) {
+    free(q->degrees);
+    free(q->targets);
+    q->degrees = NULL;
+    q->targets = NULL;
+    q->keeps_edges = 0;
+    q->target_count = q->target_capacity = 0;
+}
+
+/* Room for all successors of one state; edges are given up before states are. */
+static int make_room(Search *q) {
+    if (q->keeps_edges && q->target_count + ALTERNATIVES > q->target_capacity) {
+        uint64_t wanted = q->target_capacity + q->target_capacity / 2 + ALTERNATIVES + (1 << 16);
+        if (bytes_for(q, q->capacity, wanted) > q->max_bytes || !resized(&q->targets, wanted * 4))
+            drop_edges(q);
+        else
+            q->target_capacity = wanted;
+    }
+    if (q->count + ALTERNATIVES <= q->capacity) return 1;
+    uint64_t step = q->capacity < (1u << 22) ? q->capacity : q->capacity / 3;
+    if (step < ALTERNATIVES) step = ALTERNATIVES;
+    for (; step >= ALTERNATIVES; step /= 2) {
+        uint64_t wanted = q->capacity + step;
+        if (wanted > MOST_STATES) continue;
+        if (bytes_for(q, wanted, q->target_capacity) <= q->max_bytes) return reserve(q, wanted);
+        /* Steps that hardly help cost a new table each: then it is enough. */
+        if (step < q->capacity / 64) break;
+    }
+    if (q->keeps_edges) {
+        drop_edges(q);
+        return make_room(q);
+    }
+    return 0;
+}
+
+static void judge(Search *q, const State *s, uint32_t index) {
+    for (int p = 0; p < PROPERTIES; p++) {
+        if (q->first[p] != NONE || KIND[p] == 'c') continue;
+        if (holds(s, p) == (KIND[p] == 'a')) {
+            q->first[p] = index;
+            q->broken += KIND[p] == 'v';
+        }
+    }
+}
+
+static uint32_t find_or_add(Search *q, const Key *key, const State *s, uint32_t parent, uint16_t number) {
+    uint64_t at = slot_of(q, key->hash);
+    uint32_t tag = tag_of(q, key->hash), mask = index_mask(q), slot;
+    while ((slot = q->slots[at])) {
+        if ((slot & ~mask) == tag) {
+            uint32_t index = (slot & mask) - 1;
+            if (!memcmp(q->packed + (uint64_t)index * WORDS, key->words, sizeof key->words)) return index;
+        }
+        at = at + 1 == q->slot_count ? 0 : at + 1;
+    }
+    uint32_t index = (uint32_t)q->count++;
+    q->slots[at] = (index + 1) | tag;
+    memcpy(q->packed + (uint64_t)index * WORDS, key->words, sizeof key->words);
+    q->parents[index] = parent;
+    q->numbers[index] = number;
+    q->unfolded += key->orbit;
+    judge(q, s, index);
+    return index;
+}
+
+static void expand(Search *q) {
+    State s, *out = q->out;
+    Key *keys = q->keys;
+    uint16_t *numbers = q->via;
+    uint32_t from = (uint32_t)q->cursor, mask = index_mask(q);
+    unpack(q->packed + q->cursor * WORDS, (uint8_t *)&s);
+    int n = successors(&s, out, numbers);
+    for (int k = 0; k < n; k++) {
+        key_of(&out[k], &keys[k]);
+        __builtin_prefetch(&q->slots[slot_of(q, keys[k].hash)], 1);
+    }
+    for (int k = 0; k < n; k++) {
+        uint32_t slot = q->slots[slot_of(q, keys[k].hash)];
+        if (slot && (slot & ~mask) == tag_of(q, keys[k].hash))
+            __builtin_prefetch(q->packed + (uint64_t)((slot & mask) - 1) * WORDS);
+    }
+    uint64_t kept = q->target_count;
+    for (int k = 0; k < n; k++) {
+        uint32_t to = find_or_add(q, &keys[k], &out[k], from, numbers[k]);
+        q->fired[ACTION_OF[numbers[k]]]++;
+        if (q->keeps_edges && to != from) q->targets[q->target_count++] = to;
+    }
+    if (q->keeps_edges) q->degrees[from] = (uint16_t)(q->target_count - kept);
+    q->edges += (uint64_t)n;
+    if (!n && !q->dead_ends++) q->first_dead = from;
+    q->cursor++;
+}
+
+/* Expands at most so many states, and says why it stopped. */
+EXPORT int search_run(Search *q, uint64_t expansions) {
+    variant = q->variant;
+    for (; expansions; expansions--) {
+        if (q->stops_at_violation && q->broken) return VIOLATED;
+        if (q->cursor == q->count) return COMPLETE;
+        if (q->count >= q->max_states) return STATES_REACHED;
+        if (!make_room(q)) return MEMORY_REACHED;
+        if (q->cursor == q->layer_end) {
+            q->layer_end = q->count;
+            q->depth++;
+        }
+        expand(q);
+    }
+    return q->cursor == q->count ? COMPLETE : MORE;
+}
+
+EXPORT void search_free(Search *q) {
+    if (!q) return;
+    free(q->packed);
+    free(q->parents);
+    free(q->numbers);
+    free(q->degrees);
+    free(q->targets);
+    free(q->slots);
+    free(q);
+}
+
+/* A search with nothing but the initial state; NULL if there is no memory for it. */
+EXPORT Search *search_new(int of_variant, int keeps_edges, int stops_at_violation) {
+    Search *q = calloc(1, sizeof *q);
+    if (!q) return NULL;
+    q->variant = variant = of_variant;
+    q->keeps_edges = keeps_edges;
+    q->stops_at_violation = stops_at_violation;
+    q->max_states = q->max_bytes = UINT64_MAX;
+    q->first_dead = NONE;
+    for (int p = 0; p < PROPERTIES; p++) q->first[p] = NONE;
+    if (!reserve(q, 4096 + 4 * ALTERNATIVES)) {
+        search_free(q);
+        return NULL;
+    }
+    State s;
+    Key key;
+    memcpy(&s, INITIAL, sizeof s);
+    key_of(&s, &key);
+    find_or_add(q, &key, &s, NONE, 0);
+    q->layer_end = 1;
+    return q;
+}
+
+EXPORT void search_limit(Search *q, uint64_t max_states, uint64_t max_bytes) {
+    q->max_states = max_states < MOST_STATES ? max_states : MOST_STATES;
+    q->max_bytes = max_bytes;
+}
+
+/* All counts, in the order of native.py: those of the whole, per action, per property. */
+EXPORT void search_counts(Search *q, uint64_t *out, int set) {
+    uint64_t *whole[] = {&q->count, &q->cursor,     &q->layer_end,  &q->depth,
+                         &q->edges, &q->dead_ends, &q->first_dead, &q->unfolded, &q->target_count};
+    for (size_t k = 0; k < sizeof whole / sizeof *whole; k++, out++)
+        if (set) *whole[k] = *out; else *out = *whole[k];
+    for (int k = 0; k < ACTIONS; k++, out++)
+        if (set) q->fired[k] = *out; else *out = q->fired[k];
+    for (int p = 0; p < PROPERTIES; p++, out++) {
+        if (set) {
+            q->first[p] = (uint32_t)*out;
+            q->broken += KIND[p] == 'v' && q->first[p] != NONE;
+        } else {
+            *out = q->first[p];
+        }
+    }
+}
+
+EXPORT uint64_t search_bytes(const Search *q) { return bytes_for(q, q->capacity, q->target_capacity); }
+
+EXPORT int search_keeps_edges(const Search *q) { return q->keeps_edges; }
+
+EXPORT void *search_array(Search *q, int which) {
+    switch (which) {
+    case PACKED: return q->packed;
+    case PARENTS: return q->parents;
+    case ALTERNATIVE_NUMBERS: return q->numbers;
+    case DEGREES: return q->degrees;
+    default: return q->targets;
+    }
+}
+
+/* Room for what a checkpoint will fill in; search_restored() is called when it has been. */
+EXPORT int search_reserve(Search *q, uint64_t states, uint64_t targets) {
+    q->count = 0;
+    if (!reserve(q, states + states / 8 + 4096 + 4 * ALTERNATIVES)) return 0;
+    if (!q->keeps_edges || !targets) return 1;
+    q->target_capacity = targets + ALTERNATIVES;
+    return resized(&q->targets, q->target_capacity * 4);
+}
+
+EXPORT int search_restored(Search *q) { return fill_table(q); }
+
+/* The first state from which no state that has the property can be reached; NONE if there is none, or all if all.
+ *
+ * Sweeps over all edges, up and down by turns, mark what leads to something marked, until a sweep finds nothing new. The
+ * marks are one bit a state and stay in the cache; edges are read in a row. Both are what makes this fast. */
+EXPORT int64_t search_unrecoverable(Search *q, int property) {
+    variant = q->variant;
+    uint8_t *marks = calloc(1, q->count / 8 + 1);
+    if (!marks) return -2;
+    for (uint64_t i = 0; i < q->count; i++) {
+        State s;
+        unpack(q->packed + i * WORDS, (uint8_t *)&s);
+        if (holds(&s, property)) marks[i >> 3] |= (uint8_t)(1 << (i & 7));
+    }
+    uint64_t found = 1;
+    for (int down = 1; found; down = !down) {
+        uint64_t edge = down ? q->target_count : 0;
+        found = 0;
+        for (uint64_t k = 0; k < q->count; k++) {
+            uint64_t i = down ? q->count - 1 - k : k, degree = q->degrees[i];
+            if (down) edge -= degree;
+            if (!(marks[i >> 3] >> (i & 7) & 1)) {
+                for (uint64_t e = edge; e < edge + degree; e++) {
+                    uint32_t to = q->targets[e];
+                    if (marks[to >> 3] >> (to & 7) & 1) {
+                        marks[i >> 3] |= (uint8_t)(1 << (i & 7));
+                        found++;
+                        break;
+                    }
+                }
+            }
+            if (!down) edge += degree;
+        }
+    }
+    int64_t lost = -1;
+    for (uint64_t i = 0; i < q->count && lost < 0; i++)
+        if (!(marks[i >> 3] >> (i & 7) & 1)) lost = (int64_t)i;
+    free(marks);
+    return lost;
+}

@@ -1,0 +1,246 @@
+"""Folding: states that differ only in who is called 1 and who 2 are one state.
+
+A renaming gives member k and partition k the new number r(k), in every array and in every variable that holds an index.
+If a model is symmetric, whatever can happen in a state can happen renamed in the renamed one, so that one of each orbit
+is enough: the one whose packed number is smallest. How many renamings it has says how many states it stands for, and the
+sum of these must be what an exploration without folding counts.
+
+Whether a variable with the domain (0, 1, ..., n) holds an index or merely counts is nowhere declared. It holds one if it is
+compared with an index, assigned one, or the same is true of a variable that it is compared with or assigned to.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import permutations
+from typing import TypeAlias
+
+from groupspec.spec.compiler.expressions import (
+    Choice,
+    Comparison,
+    Connective,
+    Constant,
+    Expression,
+    Index,
+    Input,
+    Not,
+    Quantified,
+    Read,
+)
+from groupspec.spec.compiler.model import Model, Procedure
+from groupspec.spec.compiler.model_check import resolve_model
+from groupspec.spec.compiler.resolved import Assign, Body, Branch, Invoke, Loop, ResolvedModel
+from groupspec.spec.explorer.exploration import ExplorerProblem
+from groupspec.spec.explorer.interpreter import apply, enabled, initial_state
+from groupspec.spec.explorer.layout import Layout
+
+_Holder: TypeAlias = tuple[str, str]
+"""A place that can hold an index: ("", variable), (procedure, input), or the index itself."""
+
+_INDEX: _Holder = ("", "")
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One renaming, made ready: per field the field that its value comes from, and what becomes of the value."""
+
+    renaming: tuple[int, ...]
+    fields: tuple[tuple[int, tuple[int, ...] | None], ...]
+
+    def apply(self, codes: bytes) -> bytes:
+        """The codes of the renamed state."""
+        return bytes(codes[source] if values is None else values[codes[source]] for source, values in self.fields)
+
+
+def folds(model: Model) -> tuple[Fold, ...]:
+    """Every renaming of a symmetric model but the one that changes nothing.
+
+    Raises:
+        ExplorerProblem: the model does not say that it is symmetric, or says so and is not.
+    """
+    if not model.symmetric:
+        raise ExplorerProblem(
+            "only a symmetric model can be folded",
+            f"model {model.name}",
+            "a model with symmetric=True",
+            "explore it without folding; or declare it symmetric, if renaming members and partitions changes nothing",
+        )
+    resolved = resolve_model(model)
+    problem = asymmetry(resolved)
+    if problem:
+        raise ExplorerProblem(
+            f"the model says that it is symmetric, and is not: {problem}",
+            f"model {model.name}",
+            "bodies and properties that treat all members alike, and all partitions",
+            "explore it without folding, or mend that",
+        )
+    layout, holders = Layout(model), index_holders(resolved)
+    return tuple(_fold(layout, holders, renaming) for renaming in renamings(model)[1:])
+
+
+def renamings(model: Model) -> list[tuple[int, ...]]:
+    """Every renaming: at place k the new number of k. The first changes nothing; 0, nobody, keeps its number."""
+    members, partitions = model.sizes["members"], model.sizes["partitions"]
+    small, large = min(members, partitions), max(members, partitions)
+    # If there are more of one kind, its surplus is renamed among itself: member and partition k go together.
+    low = permutations(range(1, small + 1))
+    high = list(permutations(range(small + 1, large + 1)))
+    return [(0, *first, *second) for first in low for second in high]
+
+
+def _fold(layout: Layout, holders: frozenset[str], renaming: tuple[int, ...]) -> Fold:
+    place = {(field.variable.name, field.at): field.position for field in layout.fields}
+    old = {new: number for number, new in enumerate(renaming)}
+    fields: list[tuple[int, tuple[int, ...] | None]] = []
+    for field in layout.fields:
+        source = place[field.variable.name, tuple(old[index] for index in field.at)]
+        values = renaming[: len(field.variable.domain)] if field.variable.name in holders else None
+        fields.append((source, values))
+    return Fold(renaming, tuple(fields))
+
+
+def index_holders(resolved: ResolvedModel) -> frozenset[str]:
+    """The variables that hold an index."""
+    groups = _Groups(resolved)
+    return frozenset(v.name for v in resolved.model.variables if groups.with_index(("", v.name)))
+
+
+def asymmetry(resolved: ResolvedModel, steps: int = 60, seed: int = 1) -> str:
+    """Why a model is not symmetric; empty if nothing was found.
+
+    Two looks: no body may name a certain index; and along a random walk each renamed state must have the renamed
+    successors, which also finds a loop whose outcome depends on its order.
+    """
+    groups = _Groups(resolved)
+    if groups.fixed:
+        return groups.fixed
+    model = resolved.model
+    for variable in model.variables:
+        if groups.with_index(("", variable.name)) and variable.initial != 0:
+            return f"{variable.name} holds an index and begins as {variable.initial!r}, not as 0"
+    layout, holders = Layout(model), index_holders(resolved)
+    all_folds = [_fold(layout, holders, renaming) for renaming in renamings(model)[1:]]
+    chance, state = random.Random(seed), initial_state(model)
+    for _ in range(steps):
+        after = [(action, apply(model, state, action, arguments)) for action, arguments in enabled(model, state)]
+        fold = chance.choice(all_folds) if all_folds else None
+        if fold is None or not after:
+            return ""
+        mirrored = layout.decode(fold.apply(layout.encode(state)))
+        expected = sorted((name, fold.apply(layout.encode(one))) for name, one in after)
+        found = sorted(
+            (name, layout.encode(apply(model, mirrored, name, arguments)))
+            for name, arguments in enabled(model, mirrored)
+        )
+        if expected != found:
+            names = sorted({name for name, _ in set(expected) ^ set(found)})
+            return f"after a renaming {', '.join(names)} gives something else, first in the state {state}"
+        state = chance.choice(after)[1]
+    return ""
+
+
+class _Groups:
+    """Which places hold the same kind of thing, found by what is compared with and assigned to what."""
+
+    def __init__(self, resolved: ResolvedModel) -> None:
+        self.parent: dict[_Holder, _Holder] = {}
+        self.constants: list[tuple[_Holder, Constant, str]] = []
+        self.fixed = ""
+        self.place = ""
+        for procedure, body in resolved.procedures:
+            self.place = f"procedure {procedure.name}"
+            self._body(body, procedure)
+        for action in resolved.actions:
+            self.place = f"action {action.action.name}"
+            self._expression(action.guard, None)
+            self._body(action.body, None)
+        for claim in resolved.properties:
+            self.place = f"property {claim.claim.id}"
+            # Properties with `when` are not explored, and may look at one member for all.
+            if claim.when is None:
+                self._expression(claim.holds, None)
+        for holder, constant, place in self.constants:
+            if self.with_index(holder) and constant.code and not self.fixed:
+                self.fixed = f"{place} names the index {constant.value!r}"
+
+    def with_index(self, holder: _Holder) -> bool:
+        """Whether an index can be there."""
+        return self._root(holder) == self._root(_INDEX)
+
+    def _root(self, holder: _Holder) -> _Holder:
+        while (above := self.parent.get(holder, holder)) != holder:
+            holder = above
+        return holder
+
+    def _link(self, holders: list[_Holder]) -> None:
+        for other in holders[1:]:
+            self.parent[self._root(other)] = self._root(holders[0])
+
+    def _body(self, body: Body, inside: Procedure | None) -> None:
+        for instruction in body:
+            match instruction:
+                case Assign(pairs=pairs):
+                    for target, value in pairs:
+                        self._together([target, value], inside)
+                case Branch(branches=branches, otherwise=otherwise):
+                    for condition, block in branches:
+                        self._expression(condition, inside)
+                        self._body(block, inside)
+                    self._body(otherwise, inside)
+                case Loop(body=block):
+                    self._body(block, inside)
+                case Invoke(procedure=procedure, indices=indices, inputs=inputs):
+                    for index in indices:
+                        self._expression(index, inside)
+                    for (name, _), value in zip(procedure.inputs, inputs, strict=True):
+                        self._together([value], inside, (procedure.name, name))
+
+    def _together(self, nodes: list[Expression], inside: Procedure | None, *more: _Holder) -> None:
+        holders, constants = list(more), []
+        for node in nodes:
+            self._expression(node, inside)
+            for leaf in _leaves(node):
+                match leaf:
+                    case Constant():
+                        constants.append(leaf)
+                    case Index():
+                        holders.append(_INDEX)
+                    case Read(variable=variable):
+                        holders.append(("", variable.name))
+                    case Input(name=name) if inside is not None:
+                        holders.append((inside.name, name))
+        self._link(holders)
+        self.constants += [(holders[0], constant, self.place) for constant in constants if holders]
+
+    def _expression(self, node: Expression, inside: Procedure | None) -> None:
+        match node:
+            case Index(name="", number=number) if not self.fixed:
+                self.fixed = f"{self.place} names the index {number}"
+            case Read(at=at):
+                for index in at:
+                    self._expression(index, inside)
+            case Not(operand=operand):
+                self._expression(operand, inside)
+            case Connective(parts=parts):
+                for part in parts:
+                    self._expression(part, inside)
+            case Comparison(left=left, right=right):
+                self._together([left, right], inside)
+            case Choice(test=test, then=then, otherwise=otherwise):
+                for part in (test, then, otherwise):
+                    self._expression(part, inside)
+            case Quantified(condition=condition, body=body):
+                if condition is not None:
+                    self._expression(condition, inside)
+                self._expression(body, inside)
+
+
+def _leaves(node: Expression) -> Iterator[Expression]:
+    """The expressions whose value the whole may have."""
+    if isinstance(node, Choice):
+        yield from _leaves(node.then)
+        yield from _leaves(node.otherwise)
+    else:
+        yield node

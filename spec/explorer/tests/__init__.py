@@ -1,0 +1,1 @@
+"""The explorer, tested on a toy, on random models and on what it must refuse."""
