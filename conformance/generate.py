@@ -13,9 +13,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from groupspec import conformance, diagrams
+from groupspec.conformance.held import files as held_files
+from groupspec.conformance.held.matrix import kill_matrix
 from groupspec.conformance.stateful import routes
 from groupspec.conformance.vectors import making
 from groupspec.conformance.vectors.schema import SCHEMA
@@ -27,6 +29,8 @@ from groupspec.diagrams.state_diagram import dot
 from groupspec.spec.compiler import REBALANCES, TABLE_SCHEMA, Table, table_data
 from groupspec.spec.compiler.tables import each_table
 from groupspec.spec.expiry.theorems import THEOREMS
+
+HELD: Final = "generated/held/held.json"
 
 Folder: TypeAlias = Literal["conformance", "diagrams"]
 
@@ -40,12 +44,14 @@ class GeneratedFile:
         name: Its path in that folder. One that ends in `.gz` is compressed; its text is what it says before that.
         produce: Makes its text.
         is_current: Whether a text that lies there is what it should be. None: it must equal what `produce` makes.
+        reasons: Why a text that lies there is not what it should be, where that is more than "it differs".
     """
 
     folder: Folder
     name: str
     produce: Callable[[], str]
     is_current: Callable[[str], bool] | None = None
+    reasons: Callable[[str], list[str]] | None = None
 
     @property
     def path(self) -> str:
@@ -75,6 +81,12 @@ class GeneratedFile:
             return True
         return not self.is_current(text) if self.is_current else text != self.produce()
 
+    def why(self) -> list[str]:
+        """Why it is stale, where there is more to say than that."""
+        if self.reasons is None or not self.file().is_file():
+            return []
+        return self.reasons(self.file().read_text(encoding="utf-8", errors="replace"))
+
 
 def folder_path(folder: Folder) -> Path:
     """Where one of the top folders really lies, links followed."""
@@ -96,6 +108,8 @@ def generated_files() -> Iterator[GeneratedFile]:
     yield GeneratedFile("conformance", "generated/expiry.md", expiry_markdown)
     for theorem in THEOREMS.values():
         yield GeneratedFile("diagrams", f"generated/time/{theorem.id}.svg", partial(boundary_svg, theorem))
+    yield GeneratedFile("conformance", HELD, _held, held_files.is_current, held_files.problems)
+    yield GeneratedFile("conformance", HELD.replace(".json", ".md"), _held_markdown)
     for target in (routes.MEMBER, "subscription"):
         for rebalance in REBALANCES:
             name = f"generated/feasible/{target}.{rebalance}.deployed.json"
@@ -141,6 +155,17 @@ def _table_schema() -> str:
     assert isinstance(required, list)
     digest = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
     return _json({**schema, "properties": {**properties, "sha256": digest}, "required": [*required, "sha256"]})
+
+
+def _held() -> str:
+    """Takes a minute or two: every breaker against every check."""
+    return held_files.held_text(held_files.held_data(kill_matrix()))
+
+
+def _held_markdown() -> str:
+    """Of the matrix that is committed, so that the two can't tell different things."""
+    file = folder_path("conformance") / HELD
+    return held_files.held_markdown(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else ""
 
 
 @cache

@@ -22,17 +22,21 @@ def command(check: bool, json_file: Path | None) -> int:
     """
     files = list(generated_files())
     stale: list[str] = []
+    reasons: dict[str, list[str]] = {}
     with progress("checking" if check else "generating", total=len(files)) as bar:
         for generated in files:
             bar.now(generated.path)
             if generated.stale():
                 stale.append(generated.path)
+                reasons[generated.path] = generated.why() if check else []
                 if not check:
                     _write(generated)
             bar.done()
     left_over = unexpected_files()
     for path in stale:
         results().print(f"stale: {path}" if check else f"written: {path}")
+        for reason in reasons.get(path, []):
+            results().print(f"  {reason}", markup=False)
     for path in left_over:
         results().print(f"nothing generates this: {path}")
     write_json("generate", {"files": [f.path for f in files], "stale": [*stale, *left_over]}, json_file)

@@ -1,4 +1,4 @@
-"""Checks: the stories of the implementation's own tests that carry rule ids, run without pytest around them.
+"""Checks: the stories of the project's own tests that carry rule ids, run without pytest around them.
 
 A story is a test function whose name says which rules it tells of: `test_H1_heartbeats_begin_...`. It takes nothing but its
 parameters, uses virtual time, and raises when the promise is broken. Here it is found by name and called as often as its
@@ -10,32 +10,22 @@ from __future__ import annotations
 import importlib
 import itertools
 import pkgutil
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
 from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.held.packages import NAME, PACKAGES
 from groupspec.impl.core.context import Context
 from groupspec.spec.rules import RULES
-
-PACKAGES: Final = (
-    "groupspec.impl.core.tests",
-    "groupspec.impl.threads.tests",
-    "groupspec.impl.broker.tests",
-    "groupspec.impl.tests",
-)
-"""Where stories are told."""
 
 NOT_HERE: Final = frozenset({"realtime", "real_broker", "spark", "exhaustive"})
 """Marks of tests that need more than this process, or too long."""
 
 MOST_OUTPUTS: Final = 5_000
 """Of one core. A story makes some dozens; a member that sends without end is stopped here, and that is a failure."""
-
-_NAME = re.compile(r"test_((?:[A-Z][0-9]+_)+)")
 
 
 @dataclass(frozen=True)
@@ -55,6 +45,10 @@ class Story:
     cases: tuple[dict[str, object], ...]
 
 
+PROVIDERS: Final[list[Callable[[], Iterable[Story]]]] = []
+"""Who has further checks: each gives stories whose ids name what they judge, such as a property of a model."""
+
+
 class Runaway(AssertionError):
     """A member that never stops."""
 
@@ -68,6 +62,7 @@ def stories() -> dict[str, Story]:
     """
     try:
         found = [story for package in PACKAGES for module in _modules(package) for story in _stories(module)]
+        found += [story for provider in PROVIDERS for story in provider()]
     except ModuleNotFoundError as problem:
         raise UsageProblem(
             "the tests can't be imported, and they are the checks",
@@ -88,7 +83,7 @@ def _stories(module_name: str) -> Iterator[Story]:
     module = importlib.import_module(module_name)
     path = module_name.removeprefix("groupspec.").replace(".", "/") + ".py"
     for name, function in vars(module).items():
-        named = _NAME.match(name)
+        named = NAME.match(name)
         if named is None or not callable(function) or hasattr(function, "hypothesis"):
             continue
         marks = [*_marks(module), *_marks(function)]

@@ -6,10 +6,12 @@ from groupspec.conformance.held.breakers import (  # noqa: F401  # each register
     commits,
     discovery,
     group,
+    group_rows,
     heartbeats,
     joining,
     known,
     leaving,
+    member_rows,
     positions,
     threads,
 )
