@@ -76,6 +76,12 @@ def claims(catalogue: Mapping[str, Model]) -> list[Claim]:
     return [_claim(stated[identifier], names) for identifier, names in found.items()]
 
 
+@cache
+def claimed() -> tuple[Claim, ...]:
+    """The properties of this repository's models."""
+    return tuple(claims(models()))
+
+
 def _claim(stated: ModelProperty, names: Sequence[str]) -> Claim:
     broken = tuple(name for name in names if stated.id in expected_violations(name))
     return Claim(stated, tuple(name for name in names if name not in broken), broken)

@@ -10,7 +10,7 @@ from typing import Final
 from markupsafe import Markup
 
 from groupspec.conformance.book import addresses
-from groupspec.conformance.book.composition import claims, models
+from groupspec.conformance.book.composition import claimed
 from groupspec.conformance.book.page import Page
 from groupspec.conformance.book.rows import ShownRow, together
 from groupspec.conformance.book.text import link, prose
@@ -120,7 +120,7 @@ def _held(known: Explanation) -> Iterator[tuple[str, list[Markup]]]:
     traces = [_named(addresses.check(name), name, checks[name]) for name in known.trace_checks]
     properties = [
         _named(addresses.claim(claim.stated.id), claim.stated.id, claim.stated.statement)
-        for claim in claims(models())
+        for claim in claimed()
         if known.name in claim.stated.rules
     ]
     mutants = [

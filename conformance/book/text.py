@@ -39,12 +39,14 @@ def link(address: str, text: object, title: str = "", css: str = "") -> Markup:
     return Markup('<a href="{}"{}>{}</a>').format(address, extra, text)
 
 
+@cache
 def word(name: str) -> Markup:
     """A word of the vocabulary as code, leading to its entry."""
     shown = Markup("<code>{}</code>").format(breakable(name))
     return link(addresses.word(name), shown, words()[name]) if name in words() else shown
 
 
+@cache
 def breakable(name: str) -> Markup:
     """A long name that may break after an underscore or a dot."""
     return Markup(re.sub(r"([_./])(?=\w)", r"\1<wbr>", str(escape(name))))
@@ -93,6 +95,7 @@ def prose(text: str, top: int = 3) -> Markup:
     return Markup(re.sub(r"(</?h)([1-4])", lambda found: f"{found[1]}{min(int(found[2]) + top - 1, 6)}", rendered))
 
 
+@cache
 def inline(text: str) -> Markup:
     """One line of prose: code and emphasis, no paragraphs."""
     return Markup(_markdown().renderInline(text))
@@ -147,6 +150,7 @@ def _rule_link(identifier: str) -> Markup | str:
 # Guards ---------------------------------------------------------------------------------------------------------------
 
 
+@cache
 def guard(text: str) -> Markup:
     """A guard or another expression: its words lead to the vocabulary, and it breaks before `and` and `or` if it must."""
     parts = []

@@ -114,7 +114,7 @@ const weight = (entry, query, words) => {
     else if (entry.name.includes(word)) value += 30;
     else if (new RegExp(`\\b${word.replace(/[^\w]/g, "\\$&")}`).test(entry.low)) value += 8;
   }
-  return value - (entry.kind.startsWith("cell") ? 90 : 0) - entry.name.length / 50;
+  return value + (entry.kind === "rule" ? 40 : 0) - (entry.kind.startsWith("cell") ? 90 : 0) - entry.name.length / 50;
 };
 const search = async () => {
   const query = box.value.trim().toLowerCase();
