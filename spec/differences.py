@@ -2,9 +2,10 @@
 
 Four voices. *published*: the threading refactor proposal, to the letter. *deployed*: what brokers and KIP-429 allow, as the
 shipped clients do it. *KIP-62* and *articles*: the other seeds of this project, which quote Kafka and kafka-python of their
-day. Where both sides are modelled, `rows` names the cells of the tables that differ between the two profiles; a test computes
-the difference of the tables and finds it equal to what stands here. Where time or the API decides and not the tables, `rows` is empty
-and `seen_in` says where the reference shows which side it takes.
+day; *computed* is what exploration found where a source makes a claim. Where both sides are in the tables, `rows` names the
+cells that differ between the two profiles; a test computes the difference of the tables and finds it equal to what stands here.
+Where time decides, `theorems` names what was proved about it (`expiry/theorems.py`). Where the API decides, `seen_in` says where
+the reference shows which side it takes. `tests` names the tests that show it: a test finds each of them.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ class Statement:
 
 @dataclass(frozen=True)
 class Difference:
-    """One disagreement: who says what, why they differ, which cells show it, and what this project does."""
+    """One disagreement: who says what, why they differ, what shows it, and what this project does.
+
+    `tests`: `path/of/test_file.py::test_name`, from the top of the repository.
+    """
 
     id: str
     title: str
@@ -36,6 +40,8 @@ class Difference:
     rules: tuple[str, ...]
     rows: tuple[str, ...] = ()
     seen_in: str = ""
+    theorems: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
 
 
 _PROPOSAL: Final = "Threading refactor proposal (Apache Kafka wiki)"
@@ -70,6 +76,10 @@ _ENTRIES: Final = (
             "rebalance:COMPLETING_REBALANCE.sync_accepted",
             "rebalance:PARTITION_REVOKED.revocation_done",
         ),
+        tests=(
+            "spec/tests/test_paths.py::test_Q4_published_cooperative_never_sends_a_join",
+            "spec/tests/test_paths.py::test_Q4_K2_deployed_cooperative_that_loses_a_partition_rejoins",
+        ),
     ),
     Difference(
         "commit-order",
@@ -95,6 +105,10 @@ _ENTRIES: Final = (
             "rebalance:STABLE.commit_rebalance_in_progress",
             "rebalance:STABLE.rejoin_requested",
             "rebalance:REVOKING_PARTITION.partitions_revoked",
+        ),
+        tests=(
+            "spec/tests/test_paths.py::test_Q4_published_eager",
+            "spec/tests/test_paths.py::test_Q4_deployed_eager_commits_before_the_callback",
         ),
     ),
     Difference(
@@ -129,6 +143,10 @@ _ENTRIES: Final = (
             "rebalance:*.callback_started",
             "rebalance:*.partitions_revoked",
         ),
+        tests=(
+            "spec/tests/test_paths.py::test_C2_deployed_lost_runs_its_callback_before_the_next_join",
+            "impl/core/tests/test_paths.py::test_C2_P3_lost_path_has_no_commit_and_begins_from_unjoined",
+        ),
     ),
     Difference(
         "heartbeats-begin",
@@ -156,6 +174,11 @@ _ENTRIES: Final = (
             "rebalance:COMPLETING_REBALANCE.sync_accepted",
             "timeouts:*.heartbeats_enabled",
         ),
+        theorems=("session-first-beat-deployed", "session-first-beat-published"),
+        tests=(
+            "impl/core/tests/test_heartbeats.py::test_H1_heartbeats_begin_when_the_join_is_accepted_not_when_it_is_synchronised",
+            "spec/tests/test_differences.py::test_H1_a_leader_that_computes_for_long_is_expelled_by_the_published_gate_only",
+        ),
     ),
     Difference(
         "heartbeat-thread-start",
@@ -174,6 +197,10 @@ _ENTRIES: Final = (
         "The background design starts its thread in the constructor.",
         ("D7", "H6"),
         seen_in="the state machine `timeouts`: `started` leads to DISABLED",
+        tests=(
+            "impl/threads/tests/test_background.py::test_D7_the_thread_starts_with_the_consumer_and_needs_no_coordinator",
+            "spec/tests/test_differences.py::test_H3_wherever_the_thread_starts_it_sends_nothing_before_a_generation",
+        ),
     ),
     Difference(
         "expiry-arithmetic",
@@ -189,7 +216,13 @@ _ENTRIES: Final = (
         "They differ in one instant, which matters where a timeout equals an interval: heartbeat.interval = session.timeout expires in one arithmetic and never in the other.",
         "The reference is non-strict.",
         ("H5", "P1"),
-        seen_in="the reference's timers: a deadline equal to now has expired",
+        seen_in="every theorem about time, which is proved in both; the reference's timers: a deadline equal to now has expired",
+        theorems=("session-stable", "doubt", "poll-limit"),
+        tests=(
+            "spec/expiry/tests/test_theorems.py::test_a_heartbeat_per_session_expires_in_one_arithmetic_and_never_in_the_other",
+            "impl/core/tests/test_ground.py::test_timers_expire_at_their_deadline_not_after_it",
+            "conformance/tests/test_reference_keeps_time.py::test_p1_it_leaves_exactly_when_the_processing_time_reaches_the_poll_interval",
+        ),
     ),
     Difference(
         "effective-poll-timeout",
@@ -206,6 +239,11 @@ _ENTRIES: Final = (
         "The reference takes max.poll.interval.ms alone.",
         ("P1", "P2"),
         seen_in="the reference's timer `poll_interval`",
+        theorems=("poll-limit", "poll-limit-effective"),
+        tests=(
+            "spec/expiry/tests/test_theorems.py::test_p1_the_effective_poll_timeout_differs_where_the_poll_limit_is_the_shorter_one",
+            "conformance/tests/test_reference_keeps_time.py::test_p1_it_leaves_exactly_when_the_processing_time_reaches_the_poll_interval",
+        ),
     ),
     Difference(
         "default-timeouts",
@@ -218,6 +256,11 @@ _ENTRIES: Final = (
         "The reference has 45 s, 3 s and 5 min.",
         ("H2", "P1"),
         seen_in="the reference's configuration",
+        theorems=("session-swallowed", "session-two-lost"),
+        tests=(
+            "impl/core/tests/test_ground.py::test_the_default_configuration_is_kafkas",
+            "spec/tests/test_differences.py::test_H2_one_swallowed_heartbeat_expels_with_the_default_of_kip_62_only",
+        ),
     ),
     Difference(
         "discovery",
@@ -238,6 +281,10 @@ _ENTRIES: Final = (
         "Both profiles are on demand, and rule D7 is marked internal, so that no client is failed for it.",
         ("D7", "D8"),
         seen_in="the state machine `connection`: INITIALIZED is kept until something needs a coordinator",
+        tests=(
+            "impl/core/tests/test_connection.py::test_D7_discovery_is_on_demand",
+            "impl/core/tests/test_connection.py::test_D8_manual_assignment_looks_a_coordinator_up_only_for_offsets",
+        ),
     ),
     Difference(
         "rebalance-thread",
@@ -254,6 +301,11 @@ _ENTRIES: Final = (
         "Rule J7 states both; the background design rejoins by itself once the callbacks that are due have run.",
         ("J7",),
         seen_in="the state machine `rebalance`: `polled`, and `join` after partitions_revoked",
+        theorems=("rebalance-in-poll", "rebalance-at-once"),
+        tests=(
+            "spec/tests/test_differences.py::test_J7_who_rejoins_by_itself_is_expelled_by_no_processing_time",
+            "impl/threads/tests/test_rebalances.py::test_C3_J7_eager_everything_is_revoked_inside_a_poll_before_the_join",
+        ),
     ),
     Difference(
         "loop-backoff",
@@ -273,6 +325,11 @@ _ENTRIES: Final = (
         "The reference waits for the next deadline, and is woken by events.",
         ("D3", "H2"),
         seen_in="the reference's background loop",
+        theorems=("session-stable", "session-refused"),
+        tests=(
+            "spec/tests/test_differences.py::test_D3_a_literal_backoff_costs_the_session_one_backoff",
+            "conformance/tests/test_reference_keeps_time.py::test_the_reference_plays_the_boundary_case_to_the_millisecond",
+        ),
     ),
     Difference(
         "close-order",
@@ -293,6 +350,10 @@ _ENTRIES: Final = (
         "The reference commits first; `leave_requested` comes when that commit has settled.",
         ("L5", "C7", "L1"),
         seen_in="the reference's close sequence",
+        tests=(
+            "impl/core/tests/test_leaving.py::test_L5_close_commits_revokes_leaves_and_ends_in_this_order",
+            "spec/tests/test_broker_group.py::test_G8_G13_the_matrix",
+        ),
     ),
     Difference(
         "in-flight-before-join",
@@ -311,6 +372,10 @@ _ENTRIES: Final = (
         "The reference does not wait; late answers are ignored (rule J9).",
         ("J9", "H3"),
         seen_in="the state machine `rebalance`: ignored cells with the reason `late`",
+        tests=(
+            "spec/tests/test_answers.py::test_J9_every_answer_may_come_late_in_every_state_and_then_changes_nothing",
+            "impl/core/tests/test_connection.py::test_J9_an_answer_to_a_join_that_timed_out_is_ignored",
+        ),
     ),
     Difference(
         "listener-exceptions",
@@ -327,6 +392,10 @@ _ENTRIES: Final = (
         "The reference raises it from poll() or close(), after the protocol has gone on.",
         ("C4",),
         seen_in="the reference's poll()",
+        tests=(
+            "impl/threads/tests/test_rebalances.py::test_C4_what_the_listener_raises_comes_out_of_the_poll_and_the_rebalance_goes_on",
+            "impl/threads/tests/test_closing.py::test_C4_close_does_everything_before_it_raises_what_the_listener_raised",
+        ),
     ),
     Difference(
         "blocking-poll",
@@ -343,6 +412,10 @@ _ENTRIES: Final = (
         "The reference returns within the timeout.",
         ("P4",),
         seen_in="the reference's poll()",
+        tests=(
+            "impl/threads/tests/test_polling.py::test_P4_poll_returns_when_its_time_is_over_whatever_is_pending",
+            "impl/threads/tests/test_rebalances.py::test_P4_a_long_poll_takes_part_in_the_rebalance_while_it_waits",
+        ),
     ),
     Difference(
         "group-states",
@@ -359,6 +432,10 @@ _ENTRIES: Final = (
         "Five states; Unknown only as a name for what a client cannot read (rule G13).",
         ("G13",),
         seen_in="rule G13",
+        tests=(
+            "spec/tests/test_broker_group.py::test_G13_states_follow_each_other_as_in_kafka",
+            "spec/tests/test_differences.py::test_G13_the_group_has_five_states_and_unknown_is_none",
+        ),
     ),
     Difference(
         "session-expiry",
@@ -375,6 +452,80 @@ _ENTRIES: Final = (
         "The reference forgets the coordinator and keeps its identity (rule H5, a should).",
         ("H5",),
         seen_in="the state machine `timeouts`: session_expired",
+        theorems=("doubt", "doubt-of-a-living-session", "doubt-after-a-lost-answer"),
+        tests=(
+            "spec/expiry/tests/test_theorems.py::test_it_holds_for_all_numbers",
+            "conformance/tests/test_reference_keeps_time.py::test_h5_it_doubts_its_coordinator_exactly_when_the_theorem_says_and_keeps_its_identity",
+        ),
+    ),
+    Difference(
+        "rejoin-deadline",
+        "How long a member that polls in time may take to rejoin",
+        (
+            Statement(
+                "KIP-62",
+                "max.poll.interval.ms is also the maximum time before a consumer can be expected to rejoin the group in the worst case; so it is the rebalance timeout",
+                "KIP-62, 'Proposed Changes'",
+            ),
+            Statement(
+                "computed",
+                "a member that keeps to max.poll.interval.ms can be expelled by a rebalance: its processing time must stay below that limit less heartbeat.interval.ms, the turn of its loop, two latencies, its commit and its callback",
+                "theorem rebalance-polite: necessary and sufficient, for all values",
+            ),
+        ),
+        "The coordinator's clock starts when another member joins. This one hears of it with its next heartbeat, may have polled just before, and then has to revoke, to commit and to send. It is expelled only if it has the longest limit of the group: a longer one of another member protects it.",
+        "The reference sends max.poll.interval.ms as Kafka does, and rejoins by itself where no callback is due.",
+        ("P1", "J5", "G1"),
+        theorems=("rebalance-in-poll", "rebalance-polite", "rebalance-two-limits", "rebalance-at-once"),
+        tests=(
+            "spec/expiry/tests/test_theorems.py::test_p1_a_member_that_keeps_to_the_poll_interval_can_still_be_expelled_by_a_rebalance",
+            "conformance/tests/test_reference_keeps_time.py::test_p1_keeping_to_the_poll_interval_does_not_save_it_from_a_rebalance",
+        ),
+    ),
+    Difference(
+        "heartbeats-in-flight",
+        "One heartbeat in flight, or one at every interval",
+        (
+            Statement(
+                "deployed",
+                "the interval restarts when a heartbeat is sent; the next goes out whether or not it was answered",
+                "Kafka Heartbeat.sentHeartbeat; the articles quote the same",
+            ),
+            Statement("deployed", "librdkafka: none while one is in flight", "librdkafka rd_kafka_cgrp_heartbeat"),
+        ),
+        "A heartbeat that is lost in silence costs the first one interval, and the second one request timeout.",
+        "The reference has one in flight (rule H7), and retries after the backoff what has visibly failed.",
+        ("H7", "H2"),
+        theorems=("session-one-lost", "session-swallowed"),
+        tests=(
+            "impl/core/tests/test_heartbeats.py::test_H7_at_most_one_heartbeat_is_out_and_a_due_one_follows_the_answer",
+            "conformance/tests/test_reference_keeps_time.py::test_the_reference_plays_the_boundary_case_to_the_millisecond",
+        ),
+    ),
+    Difference(
+        "poll-timer-reset",
+        "What counts as a sign of life of the application",
+        (
+            Statement(
+                "published",
+                "it will still require a fetch event to poll heartbeat, as only the polling thread issues fetch events",
+                f"{_PROPOSAL}, 'ConsumerCoordinator and AbstractCoordinator'",
+            ),
+            Statement("KIP-62", "calls to poll()", "KIP-62, 'Proposed Changes'"),
+            Statement(
+                "deployed",
+                "every poll(), by an event of its own",
+                "Kafka AsyncKafkaConsumer.poll, PollEvent; ConsumerCoordinator.poll",
+            ),
+        ),
+        "An application whose partitions are all paused, or that has none, polls and fetches nothing: by the fetch event it would count as stuck and leave.",
+        "The reference has an event POLL beside FETCH, and sends it first in every poll, also in one that only raises an error.",
+        ("P2",),
+        seen_in="the server event POLL",
+        tests=(
+            "impl/threads/tests/test_polling.py::test_P2_every_poll_reaches_the_core_even_one_that_raises",
+            "impl/core/tests/test_heartbeats.py::test_P2_every_poll_puts_the_poll_interval_off",
+        ),
     ),
 )
 
