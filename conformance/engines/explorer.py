@@ -36,7 +36,7 @@ def run_explorer(
     told = {**found.violations, **found.reached}
     return EngineRun(
         ENGINE,
-        f"{found.engine} code",
+        found.engine if found.engine != ENGINE else "",
         model.name,
         found.verdict,
         found.states,

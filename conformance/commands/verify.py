@@ -1,0 +1,241 @@
+"""`groupspec verify`: explore every state of the models, and hold three engines against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from groupspec.conformance.commands._common import json_option, progress, remarks, results, write_json
+from groupspec.conformance.commands._machines import require
+from groupspec.conformance.commands._verify_models import Catalogue, catalogue, chosen_models, size, words_of
+from groupspec.conformance.engines import ENGINES, EngineLimits, EngineRun, run_engine
+from groupspec.conformance.engines.explorer import run_explorer
+from groupspec.conformance.engines.judge import Judgement
+from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
+from groupspec.spec.compiler import PROFILES, REBALANCES
+from groupspec.spec.compiler.model import Model
+from groupspec.spec.explorer import Trace
+
+EXITS = {"ok": EXIT_OK, "failed": EXIT_CONFORMANCE_FAILURE, "inconclusive": EXIT_INCONCLUSIVE}
+ROW = "  {:<16}{:>14}{:>16}{:>7}{:>10}{:>13}   {}"
+SIGNS = {"ok": "OK", "failed": "FAILED", "inconclusive": "INCONCLUSIVE"}
+
+
+@click.command("verify")
+@click.option("--model", metavar="M", default="", help="Only this one; see --list.")
+@click.option("--members", type=click.IntRange(1), metavar="N", help="Only models of so many members; else up to 2.")
+@click.option("--rebalance", metavar="R", default="", help=f"Only this one: {' or '.join(REBALANCES)}.")
+@click.option("--profile", metavar="F", default="", help=f"Only this one: {' or '.join(PROFILES)}.")
+@click.option("--engine", metavar="E", default="python", show_default=True, help="python, tlc, spin or all.")
+@click.option("--max-states", type=click.IntRange(1), metavar="N", help="Stop the explorer at so many states.")
+@click.option("--max-seconds", type=click.FloatRange(0), metavar="S", help="Stop each run of an engine after so long.")
+@click.option(
+    "--max-memory", callback=size, default="6GiB", metavar="B", show_default=True, help="Stop each run there."
+)
+@click.option("--checkpoint", type=click.Path(path_type=Path), metavar="FILE", help="Go on from here, and write here.")
+@click.option("--fold", is_flag=True, help="Count states that differ by a renaming of members once.")
+@click.option("--list", "listing", is_flag=True, help="Show the models that there are.")
+@json_option
+def command(
+    model: str,
+    members: int | None,
+    rebalance: str,
+    profile: str,
+    engine: str,
+    max_states: int | None,
+    max_seconds: float | None,
+    max_memory: int,
+    checkpoint: Path | None,
+    fold: bool,
+    listing: bool,
+    json_file: Path | None,
+) -> int:
+    """Visit every state of the models, and check what is claimed of them.
+
+    `python` is the explorer of this project. TLC and SPIN are given the same models, and must find the same number of
+    distinct states. An engine that is missing is named, and leaves the result inconclusive.
+
+    Example: groupspec verify --rebalance cooperative --profile deployed --engine all
+
+    Exit code 1 if a property is violated that is not expected to be, or the engines disagree; 4 if not every engine
+    got through.
+    """
+    known = catalogue()
+    if listing:
+        _list(known)
+        return EXIT_OK
+    require(engine, (*ENGINES, "all"), "engine", "--engine")
+    engines = ENGINES if engine == "all" else (engine,)
+    chosen = chosen_models(known, model, members, rebalance, profile)
+    _only_the_explorer_can(engines, chosen, max_states, checkpoint, fold)
+    limits = EngineLimits(max_states, max_seconds, max_memory)
+    judged: list[Judgement] = []
+    with progress("verifying", total=len(chosen) * len(engines)) as steps:
+        for each in chosen:
+            runs: list[EngineRun] = []
+            traces: dict[str, Trace] = {}
+            for name in engines:
+                steps.now(f"{each.name}: {name}")
+                run, found = _run(name, each, limits, fold, checkpoint, steps.now)
+                runs.append(run)
+                traces |= found
+                steps.done()
+            judged.append(Judgement(each, runs, known.expected(each.name)))
+            _show(judged[-1], traces)
+    write_json("verify", _data(judged), json_file)
+    return _end(judged)
+
+
+def _list(known: Catalogue) -> None:
+    for name, make in known.models.items():
+        model = make()
+        members, partitions = model.sizes["members"], model.sizes["partitions"]
+        first, _, _ = " ".join(model.doc.split()).partition(". ")
+        results().print(f"{name:<34} {members} x {partitions}  {first}", markup=False)
+
+
+def _only_the_explorer_can(
+    engines: tuple[str, ...], chosen: list[Model], max_states: int | None, checkpoint: Path | None, fold: bool
+) -> None:
+    """Refuses what would be asked of an engine that cannot do it.
+
+    Raises:
+        UsageProblem: with what can.
+    """
+    for option, given in (("--fold", fold), ("--checkpoint", checkpoint), ("--max-states", max_states)):
+        if given and engines != ("python",):
+            what = f"{option} is the explorer's only"
+            raise UsageProblem(what, f"--engine {' '.join(engines)}", "--engine python", f"leave {option} out")
+    if checkpoint and len(chosen) != 1:
+        names = (model.name for model in chosen)
+        raise UsageProblem("a checkpoint is of one model", "--checkpoint", names, "choose one with --model")
+
+
+def _run(
+    engine: str, model: Model, limits: EngineLimits, fold: bool, checkpoint: Path | None, now: Callable[[str], None]
+) -> tuple[EngineRun, dict[str, Trace]]:
+    if engine != "python":
+        return run_engine(engine, model, limits), {}
+    run, found = run_explorer(model, limits, fold, checkpoint, lambda where: now(str(where)))
+    if checkpoint and run.outcome == "inconclusive":
+        run = replace(run, problem=f"{run.problem}; go on with the same command: {checkpoint}")
+    return run, dict(found.violations)
+
+
+def _end(judged: list[Judgement]) -> int:
+    verdicts = [judgement.verdict for judgement in judged]
+    counted = ", ".join(f"{verdicts.count(verdict)} {SIGNS[verdict]}" for verdict in EXITS if verdict in verdicts)
+    states = sum(max((run.states for run in judgement.runs), default=0) for judgement in judged)
+    results().print(f"{len(judged)} models, {states:,} states: {counted}", markup=False)
+    for verdict in ("failed", "inconclusive", "ok"):
+        if verdict in verdicts:
+            return EXITS[verdict]
+    return EXIT_OK
+
+
+def _show(judgement: Judgement, traces: dict[str, Trace]) -> None:
+    say = results().print
+    say(f"{judgement.model.name}: {SIGNS[judgement.verdict]}", markup=False)
+    say(ROW.format("engine", "states", "edges", "depth", "seconds", "states/s", "verdict"), markup=False)
+    for run in judgement.runs:
+        numbers: tuple[str, ...] = ("",) * 5
+        if run.outcome != "absent":
+            edges, depth = "" if run.edges is None else f"{run.edges:,}", "" if run.depth is None else str(run.depth)
+            numbers = (f"{run.states:,}", edges, depth, f"{run.seconds:.2f}", f"{run.states_per_second:,.0f}")
+        name = f"{run.engine} {run.version}".strip()
+        say(ROW.format(name, *numbers, _says(run, judgement.expected)), markup=False)
+    _show_findings(judgement, traces)
+
+
+def _says(run: EngineRun, expected: frozenset[str]) -> str:
+    if run.outcome != "complete":
+        return run.outcome.upper()
+    decided = [answer for answer in run.properties.values() if answer in ("holds", "violated")]
+    new = run.violated - expected
+    as_expected = f", {len(run.violated & expected)} violated as expected" if run.violated & expected else ""
+    wrong = f", {len(new)} VIOLATED" if new else ""
+    return f"{decided.count('holds')} hold{as_expected}{wrong}"
+
+
+def _show_findings(judgement: Judgement, traces: dict[str, Trace]) -> None:
+    say = results().print
+    for run in judgement.runs:
+        if run.problem:
+            say(f"  {run.engine}: {run.outcome}: {run.problem}", markup=False)
+    if judgement.counts_differ:
+        counts = ", ".join(f"{engine} {states:,}" for engine, states in judgement.counts.items())
+        say(f"  the engines differ about the number of states: {counts}", markup=False)
+    for claim in judgement.disputed:
+        answers = ", ".join(f"{run.engine}: {run.properties[claim]}" for run in judgement.complete)
+        say(f"  the engines differ about {claim}: {answers}", markup=False)
+    for claim in judgement.missing:
+        say(f"  {claim}: expected to be violated, and is not; or there is no such property", markup=False)
+    by_id = {claim.id: claim for claim in judgement.model.properties}
+    for name in judgement.new:
+        say(f"  {name} is violated: {by_id[name].statement}", markup=False)
+        for line in _path(judgement, name, traces):
+            say(f"    {line}", markup=False)
+    never = sorted({action for run in judgement.complete for action in run.missing_actions})
+    if never:
+        remarks().print(f"  {judgement.model.name}: never possible: {', '.join(never)}", markup=False)
+
+
+def _path(judgement: Judgement, name: str, traces: dict[str, Trace]) -> list[str]:
+    if name in traces:
+        return str(traces[name]).splitlines()[1:]
+    for run in judgement.runs:
+        if name in run.traces:
+            return [f"{run.engine}: {' -> '.join(run.traces[name])}"]
+    return ["no state of that kind was found" if judgement.complete else "`--engine python` gives a shortest path"]
+
+
+def _data(judged: list[Judgement]) -> dict[str, object]:
+    return {
+        "runs": [_run_data(judgement, run) for judgement in judged for run in judgement.runs],
+        "models": [
+            {
+                "model": judgement.model.name,
+                "sha256": judgement.model.hash,
+                "verdict": judgement.verdict,
+                "counts_agree": not judgement.counts_differ,
+                "expected_violations": sorted(judgement.expected),
+                "new_violations": list(judgement.new),
+                "missing_violations": list(judgement.missing),
+                "disputed": list(judgement.disputed),
+                "absent_engines": [run.engine for run in judgement.runs if run.outcome == "absent"],
+            }
+            for judgement in judged
+        ],
+    }
+
+
+def _run_data(judgement: Judgement, run: EngineRun) -> dict[str, object]:
+    words = words_of(run.model)
+    return {
+        "engine": run.engine,
+        "version": run.version,
+        "model": run.model,
+        "rebalance": next((word for word in words if word in REBALANCES), None),
+        "profile": next((word for word in words if word in PROFILES), None),
+        "members": judgement.model.sizes["members"],
+        "partitions": judgement.model.sizes["partitions"],
+        "outcome": run.outcome,
+        "problem": run.problem,
+        "states": run.states,
+        "edges": run.edges,
+        "depth": run.depth,
+        "seconds": run.seconds,
+        "properties": [
+            {
+                "id": claim.id,
+                "kind": claim.kind,
+                "answer": run.properties.get(claim.id, "not decided"),
+                "expected": "violated" if claim.id in judgement.expected else "holds",
+                "trace": list(run.traces.get(claim.id, ())),
+            }
+            for claim in judgement.model.properties
+        ],
+    }

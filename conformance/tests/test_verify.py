@@ -1,0 +1,168 @@
+"""`groupspec verify`, as a user types it: what it prints and writes, when it fails, and what it refuses.
+
+The models are toys that are put in the catalogue's place; the specification's own are verified where they are made.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from groupspec.conformance import cli
+from groupspec.conformance.commands import verify
+from groupspec.conformance.commands._common import SCHEMAS
+from groupspec.conformance.commands._verify_models import Catalogue
+from groupspec.conformance.engines import EngineLimits, EngineRun
+from groupspec.conformance.engines.judge import Judgement
+from groupspec.spec.compiler.model import Model
+from groupspec.spec.compiler.tests.toy_model import toy_model
+
+Captured = pytest.CaptureFixture[str]
+MODELS: dict[str, Callable[[], Model]] = {
+    "toy-2": toy_model,
+    "toy-3": lambda: toy_model(3),
+    "toy-2-broken": lambda: toy_model(2, broken=True),
+}
+
+
+@pytest.fixture
+def expected(monkeypatch: pytest.MonkeyPatch) -> dict[str, frozenset[str]]:
+    """The toys as the catalogue; a test writes here what is expected of them."""
+    known: dict[str, frozenset[str]] = {}
+    toys = Catalogue(MODELS, lambda name: known.get(name, frozenset()))
+    monkeypatch.setattr(verify, "catalogue", lambda: toys)
+    return known
+
+
+def told(file: Path) -> dict[str, list[dict[str, object]]]:
+    data = json.loads(file.read_text())
+    jsonschema.validate(data, json.loads((SCHEMAS / "verify.json").read_text()))
+    assert isinstance(data, dict)
+    return data
+
+
+@pytest.mark.usefixtures("expected")
+def test_a_model_that_keeps_its_promises(tmp_path: Path, capsys: Captured) -> None:
+    assert cli.main(["verify", "--model", "toy-2", "--json", str(tmp_path / "v.json")]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("toy-2: OK\n")
+    assert "4 hold" in out
+    data = told(tmp_path / "v.json")
+    (run,) = data["runs"]
+    assert (run["engine"], run["states"], run["edges"], run["outcome"]) == ("python", 28, 60, "complete")
+    assert data["models"][0]["verdict"] == "ok"
+
+
+@pytest.mark.usefixtures("expected")
+def test_a_violation_fails_with_the_shortest_way_to_it(tmp_path: Path, capsys: Captured) -> None:
+    assert cli.main(["verify", "--model", "toy-2-broken", "--json", str(tmp_path / "v.json")]) == 1
+    out = capsys.readouterr().out
+    assert "toy-2-broken: FAILED" in out
+    assert "one-holder is violated: at most one client holds the lock" in out
+    assert "1. ask(i=1): " in out
+    assert told(tmp_path / "v.json")["models"][0]["new_violations"] == ["one-holder"]
+
+
+def test_a_violation_that_is_expected_passes_and_must_be_found(
+    expected: dict[str, frozenset[str]], capsys: Captured
+) -> None:
+    expected["toy-2-broken"] = frozenset({"one-holder"})
+    assert cli.main(["verify", "--model", "toy-2-broken"]) == 0
+    assert "1 violated as expected" in capsys.readouterr().out
+    expected["toy-2"] = frozenset({"one-holder", "no-such-property"})
+    assert cli.main(["verify", "--model", "toy-2"]) == 1
+    out = capsys.readouterr().out
+    assert "  one-holder: expected to be violated, and is not" in out
+    assert "  no-such-property: expected to be violated, and is not; or there is no such property" in out
+
+
+@pytest.mark.usefixtures("expected")
+def test_a_limit_leaves_it_inconclusive_and_a_checkpoint_goes_on(tmp_path: Path, capsys: Captured) -> None:
+    chosen = ["verify", "--model", "toy-3", "--checkpoint", str(tmp_path / "c")]
+    assert cli.main([*chosen, "--max-states", "20", "--json", str(tmp_path / "v.json")]) == 4
+    out = capsys.readouterr().out
+    assert "toy-3: INCONCLUSIVE" in out
+    assert "max_states = 20 was reached" in out
+    assert f"go on with the same command: {tmp_path}/c" in out
+    assert told(tmp_path / "v.json")["runs"][0]["outcome"] == "inconclusive"
+    assert cli.main(chosen) == 0
+    assert " 80 " in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("expected")
+def test_a_missing_engine_is_named_and_proves_nothing(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent(engine: str, model: Model, limits: EngineLimits) -> EngineRun:
+        return EngineRun(engine, "", model.name, "absent", problem="not installed; apt install it")
+
+    monkeypatch.setattr(verify, "run_engine", absent)
+    assert cli.main(["verify", "--model", "toy-2", "--engine", "all", "--json", str(tmp_path / "v.json")]) == 4
+    out = capsys.readouterr().out
+    assert "  tlc: absent: not installed; apt install it" in out
+    assert "  spin: absent: not installed; apt install it" in out
+    assert told(tmp_path / "v.json")["models"][0]["absent_engines"] == ["tlc", "spin"]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.usefixtures("expected")
+def test_three_engines_one_number_in_one_command(tmp_path: Path, capsys: Captured) -> None:
+    assert cli.main(["verify", "--model", "toy-3", "--engine", "all", "--json", str(tmp_path / "v.json")]) == 0
+    assert [run["states"] for run in told(tmp_path / "v.json")["runs"]] == [80, 80, 80]
+    assert "toy-3: OK" in capsys.readouterr().out
+
+
+def run(engine: str, states: int, **properties: str) -> EngineRun:
+    """A run that got through; `one_holder="holds"` says what it says of one-holder."""
+    answers = {name.replace("_", "-"): answer for name, answer in properties.items()}
+    return EngineRun(engine, "1", "toy-2", "complete", states, properties=answers)  # type: ignore[arg-type]
+
+
+def test_engines_that_differ_fail_the_model() -> None:
+    differ = Judgement(toy_model(), (run("python", 28), run("spin", 27)), frozenset())
+    assert differ.counts_differ
+    assert differ.verdict == "failed"
+    disputed = Judgement(
+        toy_model(), (run("python", 28, held="holds"), run("tlc", 28, held="violated")), frozenset({"held"})
+    )
+    assert not disputed.counts_differ
+    assert disputed.disputed == ("held",)
+    assert disputed.verdict == "failed"
+
+
+@pytest.mark.usefixtures("expected")
+def test_models_are_chosen_by_what_they_are(capsys: Captured) -> None:
+    assert cli.main(["verify", "--members", "3"]) == 0
+    assert "1 models, 80 states" in capsys.readouterr().out
+    assert cli.main(["verify", "--list"]) == 0
+    assert "toy-3                              3 x 2  A toy: used to test the engines." in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("expected")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--model", "toy2"], "there is no model 'toy2'"),
+        (["--engine", "tlc2"], "there is no engine 'tlc2'"),
+        (["--rebalance", "lazy"], "there is no rebalance protocol 'lazy'"),
+        (["--members", "7"], "no model is all of that\n  where:   --members 7"),
+        (["--max-memory", "much"], "this is no size"),
+        (["--engine", "all", "--fold"], "--fold is the explorer's only"),
+        (["--checkpoint", "c"], "a checkpoint is of one model"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_with_what_can(arguments: list[str], said: str, capsys: Captured) -> None:
+    assert cli.main(["verify", *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("expected")
+def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path, capsys: Captured) -> None:
+    file = tmp_path / "c"
+    file.write_bytes(b"nothing of the kind")
+    assert cli.main(["verify", "--model", "toy-2", "--checkpoint", str(file)]) == 2
+    assert str(file) in capsys.readouterr().err
