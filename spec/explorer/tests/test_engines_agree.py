@@ -59,7 +59,7 @@ def _by_the_book(model: Model) -> dict[str, object]:
 @needs_a_compiler
 def test_both_engines_find_the_same_in_the_toy(members: int, broken: bool, fold: bool) -> None:
     model = toy_model(members, broken)
-    native, python = (explore(model, engine=engine, fold=fold) for engine in ("native", "python"))  # type: ignore[arg-type]
+    native, python = (explore(model, engine=engine, fold=fold) for engine in ("native", "python"))
     assert _numbers(native) == _numbers(python)
     assert native.states > 5
 

@@ -1,0 +1,198 @@
+"""What an exploration finds, when it stops, and what it refuses to do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from groupspec.spec.compiler.model import Model
+from groupspec.spec.compiler.model_check import ModelError
+from groupspec.spec.compiler.tests.toy_model import toy_model
+from groupspec.spec.explorer import ExplorerProblem, Limits, Progress, explore, native_source, replay
+from groupspec.spec.explorer import native as native_module
+from groupspec.spec.explorer.engine import EngineName
+from groupspec.spec.explorer.native import compiler
+from groupspec.spec.explorer.tests.samples import (
+    counter_model,
+    counting_model,
+    dead_end_model,
+    ordered_model,
+    trap_model,
+)
+
+ENGINES: list[EngineName] = ["python"] if compiler() is None else ["native", "python"]
+each_engine = pytest.mark.parametrize("engine", ENGINES)
+
+
+@each_engine
+def test_a_violation_comes_with_a_shortest_trace(engine: EngineName) -> None:
+    found = explore(toy_model(2, broken=True), engine=engine)
+    trace = found.violations["one-holder"]
+    assert [str(step) for step in trace.steps] == [
+        "ask(i=1)",
+        "ask(i=2)",
+        "lend(i=1)",
+        "lend(i=2)",
+        "receive(i=1)",
+        "receive(i=2)",
+    ]
+    assert trace.last["client"] == {1: "HOLDING", 2: "HOLDING"}
+    assert trace.changes()[2] == {"message[1]": "grant", "owner": 1}
+    assert "  3. lend(i=1): message[1] = grant, owner = 1" in str(trace)
+
+
+@each_engine
+def test_a_trace_replays_step_by_step(engine: EngineName) -> None:
+    trace = explore(toy_model(2), engine=engine).reached["held"]
+    assert replay(trace.model, [(step.action, step.arguments) for step in trace.steps]) == trace
+
+
+@each_engine
+def test_a_state_from_which_there_is_no_way_back_is_found_with_the_way_into_it(engine: EngineName) -> None:
+    found = explore(trap_model(), engine=engine)
+    assert found.verdict == "complete"
+    assert found.missing == ("home-again", "flies")
+    assert list(found.violations) == ["home-again"]
+    assert [step.action for step in found.violations["home-again"].steps] == ["leave", "cross", "fall"]
+    assert found.never_fired == ("fly",)
+    assert found.dead_ends == 0
+
+
+@each_engine
+def test_a_dead_end_is_counted_and_shown(engine: EngineName) -> None:
+    found = explore(dead_end_model(), engine=engine)
+    assert found.dead_ends == 1
+    assert found.dead_end is not None
+    assert found.dead_end.last == {"place": "hole"}
+
+
+@each_engine
+def test_recoverability_through_a_long_row_of_states(engine: EngineName) -> None:
+    found = explore(counter_model(10), engine=engine)
+    assert (found.states, found.edges, found.depth) == (1024, 2048, 1023)
+    assert found.missing == ()
+    assert len(found.violations["never-full"].steps) == 1023
+
+
+@each_engine
+def test_liveness_is_left_to_engines_with_fairness(engine: EngineName) -> None:
+    assert explore(toy_model(), engine=engine).unchecked == {
+        "waiting-ends": "liveness under fairness: TLC or SPIN says"
+    }
+
+
+@each_engine
+def test_a_limit_of_states_is_inconclusive_and_says_what_was_covered(engine: EngineName) -> None:
+    found = explore(counter_model(16), engine=engine, limits=Limits(max_states=1000))
+    assert found.verdict == "inconclusive"
+    assert found.reason == "max_states = 1,000 was reached: 999 of 1,000 states found were expanded, to depth 998"
+    assert found.unchecked["never-full"] == "decided by none of 1,000 states, and not everything was explored"
+    assert found.unchecked["zero-again"] == "not everything was explored"
+    assert found.missing == ()
+
+
+@each_engine
+def test_a_limit_of_time_is_looked_at_before_anything_is_done(engine: EngineName) -> None:
+    found = explore(counter_model(16), engine=engine, limits=Limits(max_seconds=0))
+    assert found.verdict == "inconclusive"
+    assert found.reason == "max_seconds = 0 was reached: 0 of 1 states found were expanded, to depth 0"
+
+
+@each_engine
+def test_a_limit_of_memory_costs_the_edges_first_and_then_the_rest(engine: EngineName) -> None:
+    model = counter_model(13)
+    whole = explore(model, engine=engine)
+    little = explore(model, engine=engine, limits=Limits(max_memory=whole.memory_bytes - 100_000))
+    assert little.verdict == "complete"
+    assert little.unchecked["zero-again"] == "the edges were not kept"
+    least = explore(model, engine=engine, limits=Limits(max_memory=whole.memory_bytes // 4))
+    assert least.verdict == "inconclusive"
+    assert least.reason.startswith("max_memory = ")
+    assert least.memory_bytes <= whole.memory_bytes // 3
+
+
+@each_engine
+def test_stopping_at_the_first_violation(engine: EngineName) -> None:
+    model = toy_model(3, broken=True)
+    found = explore(model, engine=engine, stop_at_violation=True)
+    assert found.verdict == "inconclusive"
+    assert found.reason.startswith("an invariant is violated: ")
+    assert found.states < explore(model, engine=engine).states
+    assert len(found.violations["one-holder"].steps) == 6
+
+
+@each_engine
+def test_progress_is_told(engine: EngineName) -> None:
+    told: list[Progress] = []
+    found = explore(toy_model(3), engine=engine, progress=told.append)
+    assert told[-1].states == found.states == 80
+    assert told[-1].frontier == 0
+    assert "toy-3: 80 states (" in str(told[-1])
+
+
+@each_engine
+@pytest.mark.parametrize("model", [toy_model(2), toy_model(2, broken=True), counting_model()], ids=lambda m: m.name)
+def test_folded_states_stand_for_as_many_as_are_counted_without_folding(engine: EngineName, model: Model) -> None:
+    folded, whole = explore(model, engine=engine, fold=True), explore(model, engine=engine)
+    assert folded.unfolded_states == whole.states == whole.unfolded_states
+    assert folded.states < whole.states
+    assert folded.depth == whole.depth
+    assert {k: len(t.steps) for k, t in folded.violations.items()} == {
+        k: len(t.steps) for k, t in whole.violations.items()
+    }
+
+
+def test_a_model_that_is_not_symmetric_is_not_folded() -> None:
+    with pytest.raises(ExplorerProblem, match="only a symmetric model can be folded"):
+        explore(trap_model(), fold=True)
+
+
+def test_a_loop_whose_outcome_depends_on_its_order_is_not_symmetric() -> None:
+    with pytest.raises(ExplorerProblem, match="is not: after a renaming elect gives something else"):
+        explore(ordered_model(), fold=True)
+
+
+def test_a_property_about_one_member_is_not_symmetric() -> None:
+    model = toy_model()
+    claims = tuple(replace(claim, holds="client[1] == 'IDLE'") for claim in model.properties[:1])
+    with pytest.raises(ExplorerProblem, match="property one-holder names the index 1"):
+        explore(replace(model, properties=claims), fold=True)
+
+
+def test_a_model_with_problems_is_not_explored() -> None:
+    model = toy_model()
+    with pytest.raises(ModelError, match="unknown name 'lent'"):
+        explore(replace(model, actions=(replace(model.actions[0], guard="lent"),)))
+
+
+def test_a_trace_of_another_model_does_not_replay() -> None:
+    trace = explore(toy_model(2, broken=True), engine="python").violations["one-holder"]
+    with pytest.raises(ExplorerProblem, match=r"step 4, lend\{'i': 2\}, is not possible here") as caught:
+        replay(toy_model(2), [(step.action, step.arguments) for step in trace.steps])
+    assert "receive{'i': 1}" in caught.value.allowed
+    assert caught.value.next_step
+
+
+def test_without_a_compiler_auto_is_python_and_native_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("CC", raising=False)
+    assert explore(toy_model(1)).engine == "python"
+    monkeypatch.setattr(native_module, "_cache", lambda: Path("/nowhere"))
+    with pytest.raises(ExplorerProblem, match="there is no C compiler") as caught:
+        explore(toy_model(1), engine="native")
+    assert caught.value.next_step == 'install one, or use engine="python"'
+
+
+@pytest.mark.skipif(compiler() is None, reason="no C compiler")
+def test_a_compiler_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "false")
+    with pytest.raises(ExplorerProblem, match="the C compiler failed"):
+        explore(replace(toy_model(1), name="never-compiled-before"), engine="native")
+
+
+def test_the_generated_c_keeps_the_names_of_the_model() -> None:
+    source = native_source(toy_model())
+    assert "static void p_grant(State *s, int i_i, int n_polite)" in source
+    assert "s->v_client[i_i - 1]" in source
