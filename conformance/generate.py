@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from groupspec import conformance, diagrams
+from groupspec.conformance.engines.texts import model_texts
 from groupspec.conformance.held import files as held_files
 from groupspec.conformance.held.matrix import kill_matrix
 from groupspec.conformance.stateful import routes
@@ -108,6 +109,8 @@ def generated_files() -> Iterator[GeneratedFile]:
     yield GeneratedFile("conformance", "generated/expiry.md", expiry_markdown)
     for theorem in THEOREMS.values():
         yield GeneratedFile("diagrams", f"generated/time/{theorem.id}.svg", partial(boundary_svg, theorem))
+    for name, produce in model_texts():
+        yield GeneratedFile("conformance", name, produce)
     yield GeneratedFile("conformance", HELD, _held, held_files.is_current, held_files.problems)
     yield GeneratedFile("conformance", HELD.replace(".json", ".md"), _held_markdown)
     for target in (routes.MEMBER, "subscription"):

@@ -1,0 +1,39 @@
+"""The models as TLA+ and Promela, as they are committed: for readers, and for who has TLC or SPIN but not this project.
+
+Models of three members are left out: their texts say the same with other numbers, and are made when they are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+
+from groupspec.spec import composition
+from groupspec.spec.compiler.model import Model
+from groupspec.spec.compiler.promela import promela
+from groupspec.spec.compiler.tla import module_name, tla, tla_config
+
+MOST_MEMBERS = 2
+
+
+def model_texts() -> Iterator[tuple[str, Callable[[], str]]]:
+    """Each committed file: its path in `conformance`, and what makes its text."""
+    for name in composition.models():
+        model = _model(name)
+        if model.sizes["members"] > MOST_MEMBERS:
+            continue
+        module = f"generated/tla/{module_name(model)}"
+        yield f"{module}.tla", partial(_text, tla, name)
+        yield f"{module}.cfg", partial(_text, tla_config, name)
+        if any(claim.kind == "leads_to" for claim in model.properties):
+            yield f"{module}_liveness.cfg", partial(_text, partial(tla_config, liveness=True), name)
+        yield f"generated/promela/{name}.pml", partial(_text, promela, name)
+
+
+@cache
+def _model(name: str) -> Model:
+    return composition.models()[name]()
+
+
+def _text(write: Callable[[Model], str], name: str) -> str:
+    return write(_model(name))
