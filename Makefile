@@ -52,7 +52,7 @@ unit: install
 	@echo "==> tests"
 	@$(BIN)/pytest -m "not exhaustive and not real_broker" $(PYTEST_ARGS)
 
-check: install  ## what takes long, and the tests on a real Apache Kafka broker (needs mvn and Java 17+)
+check: install  ## what takes long, and the tests on a real Apache Kafka broker (needs mvn, Java 17+ and SPIN)
 	@echo "==> exhaustive tests, and the real broker"
 	@$(BIN)/pytest -m "exhaustive or real_broker" $(PYTEST_ARGS)
 

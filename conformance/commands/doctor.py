@@ -20,6 +20,7 @@ from pathlib import Path
 import click
 
 from groupspec.conformance.commands._common import json_option, results, write_json
+from groupspec.conformance.engines.tlc import find_tlc
 from groupspec.conformance.errors import EXIT_OK, EXIT_USAGE, UsageProblem
 from groupspec.conformance.spark.java import java_home
 
@@ -74,6 +75,22 @@ def _java() -> tuple[str, str]:
     except UsageProblem as problem:
         raise Lacking(problem.where) from problem
     return str(found.version), f"from {found.origin}"
+
+
+def _tlc() -> tuple[str, str]:
+    try:
+        found = find_tlc()
+    except UsageProblem as problem:
+        raise Lacking("; ".join(part for part in (problem.what, problem.where) if part)) from problem
+    return found.version, ""
+
+
+def _compiler() -> tuple[str, str]:
+    for name in ("cc", "gcc", "clang"):
+        if shutil.which(name):
+            version, _ = _tool(name, "--version")()
+            return version, name
+    raise Lacking("no cc, gcc or clang on the PATH")
 
 
 def _tool(name: str, *version_arguments: str) -> Callable[[], tuple[str, str]]:
@@ -179,6 +196,27 @@ CHECKS = (
         "the real broker and its tests (`make check`) cannot run",
         "install Maven (Debian: apt install maven)",
         _tool("mvn", "--version"),
+    ),
+    Check(
+        "C compiler",
+        "the explorer behind `groupspec verify`, and SPIN",
+        "models are explored by generated Python: the same verdicts, tens of times slower; SPIN cannot run",
+        "install one (Debian: apt install gcc)",
+        _compiler,
+    ),
+    Check(
+        "SPIN",
+        "`groupspec verify --engine spin`: a second opinion on the number of states",
+        "`groupspec verify --engine all` stays inconclusive",
+        "install it (Debian: apt install spin)",
+        _tool("spin", "-V"),
+    ),
+    Check(
+        "TLC",
+        "`groupspec verify --engine tlc`: a third opinion, and liveness",
+        "`groupspec verify --engine all` stays inconclusive, and liveness unchecked",
+        "pip install 'groupspec[engines]', or set TLA2TOOLS_JAR",
+        _tlc,
     ),
     _spark("pyspark", "ingesting and checking traces at scale", NO_SPARK),
     _spark("pyarrow", "Parquet files", "traces can be read as NDJSON only"),
