@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 
 from groupspec.conformance.stateful.routes import Goal, Offer
 from groupspec.conformance.vectors.schema import FORMAT, VERSION
@@ -41,6 +42,14 @@ def spec_hash(subject: Subject, rebalance: str) -> str:
 
 
 @cache
+def recipe_hash() -> str:
+    """How they were made: the code of the three files that make them."""
+    here = Path(__file__).parent
+    code = b"".join((here / name).read_bytes() for name in ("making.py", "subjects.py", "walking.py"))
+    return hashlib.sha256(code).hexdigest()
+
+
+@cache
 def vectors_text(subject: Subject, rebalance: str) -> str:
     """The whole file, before it is compressed."""
     making = _Making(subject, rebalance)
@@ -56,6 +65,7 @@ def is_current(subject: Subject, rebalance: str, text: str) -> bool:
         return bool(
             header["version"] == VERSION
             and header["spec"] == spec_hash(subject, rebalance)
+            and header["recipe"] == recipe_hash()
             and header["lines"] == hashlib.sha256(body.encode()).hexdigest()
         )
     except (ValueError, TypeError, KeyError):
@@ -103,6 +113,7 @@ class _Making:
             "format": FORMAT,
             "version": VERSION,
             "spec": spec_hash(self.subject, self.rebalance),
+            "recipe": recipe_hash(),
             "lines": lines,
             "subject": self.subject.name,
             "rebalance": self.rebalance,

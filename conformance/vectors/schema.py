@@ -55,6 +55,7 @@ HEADER: Final = _record(
         "format": {"const": FORMAT},
         "version": {"const": VERSION},
         "spec": _DIGEST,
+        "recipe": _DIGEST,
         "lines": _DIGEST,
         "subject": {"type": "string"},
         "rebalance": {"enum": ["eager", "cooperative", "any"]},

@@ -34,6 +34,7 @@ class Subject:
         home: Where a pair's run ends: the state of each machine that this says something about.
         through: The event that must come between the pair and home, so that what the pair left behind has its chance to show.
         can_be: Whether an environment could bring an event about in a state.
+        shows: What can be seen on an event besides what the machines emit.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Subject:
     home: Mapping[str, str]
     through: str
     can_be: Callable[[Member, MemberState, Offer], bool]
+    shows: Callable[[Member, MemberState, Offer], tuple[str, ...]]
 
     def member(self, rebalance: str) -> Member:
         """The machines, composed, under one protocol."""
@@ -87,6 +89,17 @@ def _anything(member: Member, state: MemberState, offer: Offer) -> bool:
     return True
 
 
+def _which_callback(member: Member, state: MemberState, offer: Offer) -> tuple[str, ...]:
+    """Partitions are taken away in one callback or the other; which one is settled when it begins."""
+    if offer.event != "callback_started":
+        return ()
+    return ("onPartitionsLost",) if member.value_of(state, "lost") else ("onPartitionsRevoked",)
+
+
+def _nothing_else(member: Member, state: MemberState, offer: Offer) -> tuple[str, ...]:
+    return ()
+
+
 SUBJECTS: tuple[Subject, ...] = (
     Subject(
         "member",
@@ -95,7 +108,16 @@ SUBJECTS: tuple[Subject, ...] = (
         {"connection": "STABLE", "rebalance": "STABLE"},
         "sync_accepted",
         _assignments_that_can_be,
+        _which_callback,
     ),
-    Subject("partition", ("subscription",), ("any",), {"subscription": "FETCHABLE"}, "partition_added", _anything),
+    Subject(
+        "partition",
+        ("subscription",),
+        ("any",),
+        {"subscription": "FETCHABLE"},
+        "partition_added",
+        _anything,
+        _nothing_else,
+    ),
 )
 """All of them."""

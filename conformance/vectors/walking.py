@@ -150,5 +150,6 @@ def _search(subject: Subject, member: Member, offers: tuple[Offer, ...], start: 
             if reaction.state not in numbers:
                 numbers[reaction.state] = len(nodes)
                 nodes.append(Node(len(nodes), reaction.state, (node.number, number)))
-            node.reactions.append(Reacted(number, reaction.emitted, numbers[reaction.state], moves))
+            seen = (*reaction.emitted, *subject.shows(member, node.state, offer))
+            node.reactions.append(Reacted(number, seen, numbers[reaction.state], moves))
     return Walked(subject, member, offers, nodes)

@@ -1,0 +1,3 @@
+module toymember
+
+go 1.21
