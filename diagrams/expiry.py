@@ -128,29 +128,48 @@ def _overview() -> Iterator[str]:
     yield ""
 
 
-def _defaults() -> Iterator[str]:
-    yield "## Kafka's defaults"
-    yield ""
-    yield "heartbeat.interval.ms 3000, retry.backoff.ms 100, request.timeout.ms 30000, max.poll.interval.ms 300000; a loop that"
-    yield "looks every 100 ms. The longest latency with which a member is safe:"
-    yield ""
-    yield f"| theorem | {' | '.join(VERSIONS)} |"
-    yield f"|---|{'---|' * len(VERSIONS)}"
+def defaults() -> list[tuple[str, tuple[str, ...], list[tuple[str, tuple[str, ...]]]]]:
+    """What Kafka's defaults bear: a heading, the columns, and for each theorem what stands in them."""
+    latencies: list[tuple[str, tuple[str, ...]]] = []
     for theorem in THEOREMS.values():
         names = set(theorem.parameters) - {"latency"}
         if "session" in names and names <= {*DEFAULTS, "session"} and theorem.goal == "EXPELLED":
             found = [_most(theorem, {**DEFAULTS, **version}, "latency") for version in VERSIONS.values()]
             bound = DEFAULTS["interval"] if "latency <= interval" in theorem.assumptions else _ENOUGH_MS
-            told = [_milliseconds(most) if most < bound else "any up to the interval" for most in found]
-            yield f"| {theorem.id} | {' | '.join(told)} |"
+            told = tuple(_milliseconds(most) if most < bound else "any up to the interval" for most in found)
+            latencies.append((theorem.id, told))
+    polls: list[tuple[str, tuple[str, ...]]] = [
+        (name, (_milliseconds(_most(THEOREMS[name], {**DEFAULTS, "latency": 50}, "processing")),))
+        for name in ("poll-limit", "rebalance-in-poll")
+    ]
+    settings = (
+        "heartbeat.interval.ms 3000, retry.backoff.ms 100, request.timeout.ms 30000, max.poll.interval.ms 300000; a loop that "
+        "looks every 100 ms. The longest latency with which a member is safe, by session.timeout.ms:"
+    )
+    between_polls = "The longest time between two polls with which a member is safe, with a latency of 50 ms:"
+    return [(settings, tuple(VERSIONS), latencies), (between_polls, ("processing",), polls)]
+
+
+def _defaults() -> Iterator[str]:
+    yield "## Kafka's defaults"
+    for heading, columns, rows in defaults():
+        yield from ("", heading, "", f"| theorem | {' | '.join(columns)} |", f"|---|{'---|' * len(columns)}")
+        for name, cells in rows:
+            yield f"| {name} | {' | '.join(cells)} |"
     yield ""
-    yield "The longest time between two polls with which a member is safe, with a latency of 50 ms:"
-    yield ""
-    yield "| theorem | processing |"
-    yield "|---|---|"
-    for name in ("poll-limit", "rebalance-in-poll"):
-        yield f"| {name} | {_milliseconds(_most(THEOREMS[name], {**DEFAULTS, 'latency': 50}, 'processing'))} |"
-    yield ""
+
+
+def assumptions(theorem: Theorem) -> list[str]:
+    """What a theorem takes for granted, readable."""
+    rows = [row for text in theorem.assumptions for row in parse(text, theorem.parameters, NON_STRICT)]
+    return [_without_one(written(row, theorem.parameters)) for row in rows]
+
+
+def boundary_words(theorem: Theorem) -> str:
+    """The boundary case of a theorem in non-strict arithmetic, in words."""
+    values = boundary(theorem, NON_STRICT).values
+    others = ", ".join(f"{name} {value}" for name, value in values.items() if name != theorem.limit)
+    return f"{others}: possible with {theorem.limit} {values[theorem.limit]}, not with {values[theorem.limit] + 1}"
 
 
 def _most(theorem: Theorem, values: Values, name: str) -> int:
@@ -171,7 +190,6 @@ def _milliseconds(value: int) -> str:
 
 def _chapters() -> Iterator[str]:
     for theorem in THEOREMS.values():
-        case = boundary(theorem, NON_STRICT)
         yield f"## {theorem.id}"
         yield ""
         yield f"**{theorem.question}**"
@@ -179,18 +197,12 @@ def _chapters() -> Iterator[str]:
         yield "The system: " + "; ".join(part.name for part in theorem.parts) + "."
         yield ""
         if theorem.assumptions:
-            assumed = [row for text in theorem.assumptions for row in parse(text, theorem.parameters, NON_STRICT)]
-            yield (
-                "Assuming: " + ", ".join(f"`{_without_one(written(row, theorem.parameters))}`" for row in assumed) + "."
-            )
+            yield "Assuming: " + ", ".join(f"`{line}`" for line in assumptions(theorem)) + "."
             yield ""
         for words, arithmetic in (("non-strict", NON_STRICT), ("strict", STRICT)):
             yield f"- {words}: iff " + ", or ".join(f"`{line}`" for line in conditions(theorem, arithmetic))
-        values = ", ".join(f"{name} {value}" for name, value in case.values.items() if name != theorem.limit)
-        yield (
-            f"- boundary, non-strict: {values}: {theorem.limit} {case.values[theorem.limit]} "
-            f"([picture](../../diagrams/generated/time/{theorem.id}.svg)), not {case.values[theorem.limit] + 1}"
-        )
+        picture = f"[picture](../../diagrams/generated/time/{theorem.id}.svg)"
+        yield f"- boundary, non-strict ({picture}): {boundary_words(theorem)}"
         yield ""
         yield theorem.meaning
         yield ""

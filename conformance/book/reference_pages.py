@@ -24,7 +24,7 @@ from groupspec.spec.known_bugs import KNOWN_BUGS
 from groupspec.spec.terms import KnownBug
 
 _BUG_LABELS = {"source": "Source", "shows_on": "Shows on", "mutation": "Brought back by"}
-_DIFFERENCE_LABELS = {"rows": "Cells that differ", "seen_in": "Seen in"}
+_DIFFERENCE_LABELS = {"rows": "Cells that differ", "seen_in": "Seen in", "theorems": "Theorems", "tests": "Tests"}
 _ANSWERS_ARE = "Every answer to a request of a member, and every way of getting none, is one event of the machines. "
 _GROUPS = {
     "config": "Chosen before the first event, and never changed",

@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from groupspec.conformance.book import composition, counterexamples, machines, reference_pages, rule_pages, vectors
+from groupspec.conformance.book import (
+    composition,
+    counterexamples,
+    machines,
+    reference_pages,
+    rule_pages,
+    time,
+    vectors,
+)
 from groupspec.conformance.book.counterexamples import Counterexample
 from groupspec.conformance.book.frame import book_environment
 from groupspec.conformance.book.page import Page
@@ -89,6 +97,13 @@ CHAPTERS = (
         "findings.html",
         "What exploration found in the proposal itself: each with its shortest counterexample.",
         counterexamples.pages,
+    ),
+    Chapter(
+        "time",
+        "Time",
+        "time.html",
+        "When a member that lives, polls and is connected can be put out: exact conditions for all configurations.",
+        time.pages,
     ),
     Chapter(
         "vocabulary",

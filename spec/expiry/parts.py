@@ -131,7 +131,7 @@ SILENT_WIRE = Part(
 )
 
 BREAKING_WIRE = Part(
-    "a wire that once breaks, or a broker that once answers `not here`: the member knows within the latency",
+    "a wire that once breaks, or a broker that once answers 'not here': the member knows within the latency",
     {**WIRE.places, "EMPTY_AGAIN": (), "GOING_AGAIN": ("wire <= latency",)},
     (
         *WIRE.edges,

@@ -136,7 +136,7 @@ _THEOREMS: Final = (
     ),
     Theorem(
         "session-first-beat-published",
-        "The same when they begin with the answer to SyncGroup (the gate `state != STABLE`)",
+        "The same when they begin with the answer to SyncGroup (the gate state != STABLE)",
         (first_beat_from("sync_answered"), LEADER, WIRE, SESSION_OF_LEADER),
         ("interval", "granularity", "latency", "assignment", "session"),
         "EXPELLED",
@@ -174,7 +174,7 @@ _THEOREMS: Final = (
         (("expired(3 * interval + 3 * granularity + latency, session)",),),
         "The usual advice, an interval of a third of the session, survives one lost heartbeat, not two: with session = 3 x "
         "interval the third heartbeat comes a latency too late.",
-        "KafkaConsumer configuration, heartbeat.interval.ms: `no higher than 1/3`",
+        "KafkaConsumer configuration, heartbeat.interval.ms: 'no higher than 1/3'",
         ("H2",),
         "session",
         _SMALL,
@@ -309,12 +309,12 @@ _THEOREMS: Final = (
             ("expired(interval + granularity + 2 * latency + processing + callback, max_poll)",),
             ("expired(granularity + 3 * latency + processing + callback, max_poll)",),
         ),
-        "Yes, and this is where KIP-62 errs: max.poll.interval.ms is not `the maximum time before a consumer can be expected "
-        "to rejoin`. The coordinator's clock starts when another member joins; this one hears of it up to a heartbeat interval "
+        "Yes, and this is where KIP-62 errs: max.poll.interval.ms is not 'the maximum time before a consumer can be expected "
+        "to rejoin'. The coordinator's clock starts when another member joins; this one hears of it up to a heartbeat interval "
         "and a latency later, may just have polled, and still has to revoke, to commit and to send its JoinGroup. An "
         "application that always polls in time must do so in max.poll.interval.ms less heartbeat.interval.ms, the commit, the "
         "callback and two latencies.",
-        f"{_KIP62}: `Decoupling the rebalance timeout`",
+        f"{_KIP62}: 'Decoupling the rebalance timeout'",
         ("P1", "J5", "G1"),
         "max_poll",
         _POLLS,
@@ -331,7 +331,7 @@ _THEOREMS: Final = (
         ),
         "For every positive heartbeat interval there are processing times below max.poll.interval.ms with which a rebalance "
         "expels a member that did nothing wrong.",
-        f"{_KIP62}: `Decoupling the rebalance timeout`",
+        f"{_KIP62}: 'Decoupling the rebalance timeout'",
         ("P1", "J5", "G1"),
         "max_poll",
         _POLLS,
@@ -399,7 +399,7 @@ _THEOREMS: Final = (
         (("until(delay, session + latency)", "until(delay, rebalance)"),),
         "For its session timeout and a latency (its last heartbeat may arrive after its death), or for the rebalance timeout, "
         "whichever is shorter: KIP-62's promise that a small session timeout makes rebalances survive a crash holds.",
-        f"{_KIP62}: `handle hard crashes more gracefully`",
+        f"{_KIP62}: 'handle hard crashes more gracefully'",
         ("G5", "G1"),
         "delay",
         {"latency": 2, "session": 5, "rebalance": 9},
