@@ -1,0 +1,65 @@
+"""The explorer against TLC and against SPIN: the same model, in the same run, one core each.
+
+What is counted is the search. Translating and compiling is left out (the explorer's C and SPIN's take a second or two each),
+and liveness, which is TLC's alone. TLC's start, about a second, cannot be told apart; the model is large enough for it not to
+matter. The explorer keeps edges and shortest ways, which SPIN does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from groupspec.conformance.benchmarks.figures import Benchmark, Figure
+from groupspec.conformance.engines import EngineLimits, EngineRun, run_engine
+from groupspec.conformance.errors import InternalProblem
+from groupspec.spec import composition
+from groupspec.spec.compiler.model import Model
+
+MODEL: Final = "alone-cooperative-deployed"
+RUNS: Final = 3
+GOAL: Final = 8.0
+
+
+def measure(now: Callable[[str], None]) -> list[Figure]:
+    """Distinct states a second of the three, in turn."""
+    model = composition.models()[MODEL]()
+    found: dict[str, list[EngineRun]] = {"python": [], "tlc": [], "spin": []}
+    for number in range(RUNS):
+        for engine, runs in found.items():
+            now(f"explorer: {engine}, run {number + 1} of {RUNS}")
+            runs.append(_one(engine, model))
+    missing = [engine for engine, runs in found.items() if runs[0].outcome == "absent"]
+    counts = {run.states for runs in found.values() for run in runs if run.outcome == "complete"}
+    if len(counts) != 1:
+        raise InternalProblem(f"the engines found different numbers of states in {MODEL}: {sorted(counts)}")
+    ours = _rates(found["python"])
+    about = f"{MODEL}: {counts.pop():,} states, {found['python'][0].edges:,} edges"
+    figures = []
+    for engine, version in (("tlc", "TLC"), ("spin", "SPIN")):
+        if engine in missing:
+            note = f"{version} is not on this machine: {found[engine][0].problem}"
+            figures.append(Figure("explorer", "states/s", ours, note=note))
+            continue
+        theirs = _rates(found[engine])
+        ratio = sorted(ours)[RUNS // 2] / sorted(theirs)[RUNS // 2]
+        against = f"{version} {found[engine][0].version}, one core"
+        goal, reached = (f">= {GOAL:.0f}x", ratio >= GOAL) if engine == "tlc" else ("", None)
+        figures.append(Figure("explorer", "states/s", ours, against, theirs, goal, reached, about))
+    return figures
+
+
+def _one(engine: str, model: Model) -> EngineRun:
+    safety = replace(model, properties=tuple(claim for claim in model.properties if claim.kind != "leads_to"))
+    run = run_engine(engine, safety, EngineLimits(max_seconds=300))
+    if run.outcome in ("failed", "inconclusive"):
+        raise InternalProblem(f"{engine} did not explore {MODEL}: {run.problem}")
+    return run
+
+
+def _rates(runs: list[EngineRun]) -> list[float]:
+    return [run.states_per_second for run in runs]
+
+
+benchmark = Benchmark("the explorer against TLC and SPIN, on one model", measure)
