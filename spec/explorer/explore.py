@@ -64,7 +64,7 @@ def explore(
         ExplorerProblem: it cannot be done as asked.
     """
     prepared = program(model)
-    renamings = folds(model) if fold else ()
+    renamings = folds(prepared) if fold else ()
     make = _maker(engine, prepared, renamings)
     if graph is None:
         graph = any(claim.kind == "recoverable" for claim in model.properties)
@@ -90,7 +90,8 @@ def explore(
 
 def native_source(model: Model, fold: bool = False) -> str:
     """The C that would be compiled, for readers."""
-    return c_source(program(model), [one.fields for one in folds(model)] if fold else ())
+    prepared = program(model)
+    return c_source(prepared, [one.fields for one in folds(prepared)] if fold else ())
 
 
 def _maker(engine: EngineName, prepared: Program, renamings: Sequence[Fold]) -> Callable[[bool, int, bool], Engine]:

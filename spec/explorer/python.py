@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from groupspec.spec.explorer.engine import Counts, Stop, array_bytes
 from groupspec.spec.explorer.exploration import NO_STATE
 from groupspec.spec.explorer.program import Program
-from groupspec.spec.explorer.python_source import python_source
+from groupspec.spec.explorer.python_source import python_module
 from groupspec.spec.explorer.symmetry import Fold
 
 _BYTES_PER_STATE = 220
@@ -29,10 +29,8 @@ class PythonEngine:
         variant: int = 0,
         stop_at_violation: bool = False,
     ) -> None:
-        space: dict[str, object] = {}
-        exec(compile(python_source(program, variant), f"<model {program.model.name}>", "exec"), space)
-        self._successors: Callable[[bytes], list[tuple[int, bytes]]] = space["successors"]  # type: ignore[assignment]
-        self._holds: list[Callable[[bytes], bool]] = space["HOLDS"]  # type: ignore[assignment]
+        generated = python_module(program, variant)
+        self._successors, self._holds = generated.successors, generated.holds
         self._layout = program.layout
         self._folds = folds
         self._kinds = [claim.claim.kind for claim in program.properties]

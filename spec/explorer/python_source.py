@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 from groupspec.spec.compiler.expressions import (
     Choice,
@@ -19,6 +21,26 @@ from groupspec.spec.compiler.expressions import (
 from groupspec.spec.compiler.model import IndexSet
 from groupspec.spec.compiler.resolved import Assign, Body, Branch, Instruction, Invoke, Loop
 from groupspec.spec.explorer.program import Program
+
+
+@dataclass(frozen=True)
+class PythonModule:
+    """What was generated, ready to be called; states are codes.
+
+    Attributes:
+        successors: Every alternative that is possible: its number, and the state after.
+        holds: Per property about single states whether it holds.
+    """
+
+    successors: Callable[[bytes], list[tuple[int, bytes]]]
+    holds: list[Callable[[bytes], bool]]
+
+
+def python_module(program: Program, variant: int = 0) -> PythonModule:
+    """The functions of one variant."""
+    space: dict[str, Any] = {}
+    exec(compile(python_source(program, variant), f"<model {program.model.name}>", "exec"), space)
+    return PythonModule(space["successors"], space["HOLDS"])
 
 
 def python_source(program: Program, variant: int = 0) -> str:

@@ -21,7 +21,6 @@ from groupspec.spec.compiler.expressions import (
     Choice,
     Comparison,
     Connective,
-    Constant,
     Expression,
     Index,
     Input,
@@ -33,8 +32,9 @@ from groupspec.spec.compiler.model import Model, Procedure
 from groupspec.spec.compiler.model_check import resolve_model
 from groupspec.spec.compiler.resolved import Assign, Body, Branch, Invoke, Loop, ResolvedModel
 from groupspec.spec.explorer.exploration import ExplorerProblem
-from groupspec.spec.explorer.interpreter import apply, enabled, initial_state
 from groupspec.spec.explorer.layout import Layout
+from groupspec.spec.explorer.program import Program
+from groupspec.spec.explorer.python_source import python_module
 
 _Holder: TypeAlias = tuple[str, str]
 """A place that can hold an index: ("", variable), (procedure, input), or the index itself."""
@@ -54,12 +54,13 @@ class Fold:
         return bytes(codes[source] if values is None else values[codes[source]] for source, values in self.fields)
 
 
-def folds(model: Model) -> tuple[Fold, ...]:
+def folds(prepared: Program) -> tuple[Fold, ...]:
     """Every renaming of a symmetric model but the one that changes nothing.
 
     Raises:
         ExplorerProblem: the model does not say that it is symmetric, or says so and is not.
     """
+    model = prepared.model
     if not model.symmetric:
         raise ExplorerProblem(
             "only a symmetric model can be folded",
@@ -67,8 +68,7 @@ def folds(model: Model) -> tuple[Fold, ...]:
             "a model with symmetric=True",
             "explore it without folding; or declare it symmetric, if renaming members and partitions changes nothing",
         )
-    resolved = resolve_model(model)
-    problem = asymmetry(resolved)
+    problem = asymmetry(prepared)
     if problem:
         raise ExplorerProblem(
             f"the model says that it is symmetric, and is not: {problem}",
@@ -76,7 +76,7 @@ def folds(model: Model) -> tuple[Fold, ...]:
             "bodies and properties that treat all members alike, and all partitions",
             "explore it without folding, or mend that",
         )
-    layout, holders = Layout(model), index_holders(resolved)
+    layout, holders = prepared.layout, index_holders(resolve_model(model))
     return tuple(_fold(layout, holders, renaming) for renaming in renamings(model)[1:])
 
 
@@ -107,38 +107,43 @@ def index_holders(resolved: ResolvedModel) -> frozenset[str]:
     return frozenset(v.name for v in resolved.model.variables if groups.with_index(("", v.name)))
 
 
-def asymmetry(resolved: ResolvedModel, steps: int = 60, seed: int = 1) -> str:
+def asymmetry(prepared: Program, walk: int = 1500, seed: int = 1) -> str:
     """Why a model is not symmetric; empty if nothing was found.
 
-    Two looks: no body may name a certain index; and along a random walk each renamed state must have the renamed
-    successors, which also finds a loop whose outcome depends on its order.
+    Along a random walk each renamed state must have the renamed successors, and every property must hold in both or in
+    neither. That finds a body that prefers the member 1, and a loop whose outcome depends on its order; it is no proof.
+    What is one, for a model of two members: that folding, done with, stands for as many states as there are without.
     """
-    groups = _Groups(resolved)
-    if groups.fixed:
-        return groups.fixed
-    model = resolved.model
+    model, layout = prepared.model, prepared.layout
+    holders = index_holders(resolve_model(model))
     for variable in model.variables:
-        if groups.with_index(("", variable.name)) and variable.initial != 0:
+        if variable.name in holders and variable.initial != 0:
             return f"{variable.name} holds an index and begins as {variable.initial!r}, not as 0"
-    layout, holders = Layout(model), index_holders(resolved)
     all_folds = [_fold(layout, holders, renaming) for renaming in renamings(model)[1:]]
-    chance, state = random.Random(seed), initial_state(model)
-    for _ in range(steps):
-        after = [(action, apply(model, state, action, arguments)) for action, arguments in enabled(model, state)]
-        fold = chance.choice(all_folds) if all_folds else None
-        if fold is None or not after:
-            return ""
-        mirrored = layout.decode(fold.apply(layout.encode(state)))
-        expected = sorted((name, fold.apply(layout.encode(one))) for name, one in after)
-        found = sorted(
-            (name, layout.encode(apply(model, mirrored, name, arguments)))
-            for name, arguments in enabled(model, mirrored)
-        )
+    if not all_folds:
+        return ""
+    generated = python_module(prepared)
+    chance, codes = random.Random(seed), layout.initial
+    for _ in range(walk):
+        fold = chance.choice(all_folds)
+        mirrored, after = fold.apply(codes), generated.successors(codes)
+        for known, holds in zip(prepared.properties, generated.holds, strict=True):
+            if bool(holds(codes)) is not bool(holds(mirrored)):
+                return f"property {known.claim.id} says one thing of a state and another of it renamed: {layout.decode(codes)}"
+        expected = sorted((_action_of(layout, number), fold.apply(one)) for number, one in after)
+        found = sorted((_action_of(layout, number), one) for number, one in generated.successors(mirrored))
         if expected != found:
             names = sorted({name for name, _ in set(expected) ^ set(found)})
-            return f"after a renaming {', '.join(names)} gives something else, first in the state {state}"
-        state = chance.choice(after)[1]
+            return (
+                f"after a renaming {', '.join(names)} gives something else, first in the state {layout.decode(codes)}"
+            )
+        # From a dead end the walk begins again.
+        codes = chance.choice(after)[1] if after else layout.initial
     return ""
+
+
+def _action_of(layout: Layout, number: int) -> str:
+    return layout.alternatives[number].action.name
 
 
 class _Groups:
@@ -146,24 +151,13 @@ class _Groups:
 
     def __init__(self, resolved: ResolvedModel) -> None:
         self.parent: dict[_Holder, _Holder] = {}
-        self.constants: list[tuple[_Holder, Constant, str]] = []
-        self.fixed = ""
-        self.place = ""
         for procedure, body in resolved.procedures:
-            self.place = f"procedure {procedure.name}"
             self._body(body, procedure)
         for action in resolved.actions:
-            self.place = f"action {action.action.name}"
             self._expression(action.guard, None)
             self._body(action.body, None)
         for claim in resolved.properties:
-            self.place = f"property {claim.claim.id}"
-            # Properties with `when` are not explored, and may look at one member for all.
-            if claim.when is None:
-                self._expression(claim.holds, None)
-        for holder, constant, place in self.constants:
-            if self.with_index(holder) and constant.code and not self.fixed:
-                self.fixed = f"{place} names the index {constant.value!r}"
+            self._expression(claim.holds, None)
 
     def with_index(self, holder: _Holder) -> bool:
         """Whether an index can be there."""
@@ -191,20 +185,16 @@ class _Groups:
                     self._body(otherwise, inside)
                 case Loop(body=block):
                     self._body(block, inside)
-                case Invoke(procedure=procedure, indices=indices, inputs=inputs):
-                    for index in indices:
-                        self._expression(index, inside)
+                case Invoke(procedure=procedure, inputs=inputs):
                     for (name, _), value in zip(procedure.inputs, inputs, strict=True):
                         self._together([value], inside, (procedure.name, name))
 
     def _together(self, nodes: list[Expression], inside: Procedure | None, *more: _Holder) -> None:
-        holders, constants = list(more), []
+        holders = list(more)
         for node in nodes:
             self._expression(node, inside)
             for leaf in _leaves(node):
                 match leaf:
-                    case Constant():
-                        constants.append(leaf)
                     case Index():
                         holders.append(_INDEX)
                     case Read(variable=variable):
@@ -212,15 +202,9 @@ class _Groups:
                     case Input(name=name) if inside is not None:
                         holders.append((inside.name, name))
         self._link(holders)
-        self.constants += [(holders[0], constant, self.place) for constant in constants if holders]
 
     def _expression(self, node: Expression, inside: Procedure | None) -> None:
         match node:
-            case Index(name="", number=number) if not self.fixed:
-                self.fixed = f"{self.place} names the index {number}"
-            case Read(at=at):
-                for index in at:
-                    self._expression(index, inside)
             case Not(operand=operand):
                 self._expression(operand, inside)
             case Connective(parts=parts):
