@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Literal, TypeAlias
 
+from groupspec.conformance.book import addresses
 from groupspec.conformance.traces import trace_rules
 from groupspec.conformance.wire import scenarios  # noqa: F401 - registers the scenarios
 from groupspec.conformance.wire.scenario import SCENARIOS
@@ -66,6 +67,16 @@ class Explanation:
                 found.append(f"diagrams/generated/{table.label}.{suffix}")
         return found
 
+    def page(self) -> str:
+        """Its place in the book that `groupspec book` writes."""
+        match self.kind:
+            case "rule":
+                return addresses.rule(self.name)
+            case "state":
+                return addresses.state(self.matches[0], self.name.rpartition(".")[2])
+            case "event":
+                return addresses.word(self.name)
+
     def data(self) -> dict[str, object]:
         """JSON-ready, in the shape of the schema."""
         return {
@@ -96,6 +107,7 @@ class Explanation:
             "scenarios": list(self.scenarios),
             "trace_checks": list(self.trace_checks),
             "pictures": self.pictures(),
+            "page": self.page(),
             "matches": list(self.matches),
         }
 

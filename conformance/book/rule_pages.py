@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from groupspec.conformance.book import addresses
 from groupspec.conformance.book.composition import claimed
+from groupspec.conformance.book.held import held_by, totals, why_not
 from groupspec.conformance.book.page import Page
 from groupspec.conformance.book.rows import ShownRow, together
 from groupspec.conformance.book.text import link, prose
@@ -75,6 +76,8 @@ def pages() -> Iterator[Page]:
         {
             "intro": prose(_intro()),
             "rule_chapters": chapters,
+            "totals": totals(),
+            "held_by": held_by,
             "parts": [(f"#chapter-{letter}", f"{letter} {title}") for letter, title, _ in chapters],
         },
     )
@@ -97,7 +100,9 @@ def _rule(identifier: str) -> Page:
         {
             "rule": RULES[identifier],
             "chapter_title": chapter_title(identifier),
-            "held": list(_held(known)),
+            "checked": list(_checked(known)),
+            "breakers": held_by(identifier),
+            "why_not": why_not(identifier),
             "rows": rows,
             "count": len(known.rows),
             "some_in_few": any(shown.variants for each in rows.values() for shown in each),
@@ -113,7 +118,7 @@ def _named(address: str, name: str, says: str) -> Markup:
     return link(address, name) + Markup(" {}").format(says)
 
 
-def _held(known: Explanation) -> Iterator[tuple[str, list[Markup]]]:
+def _checked(known: Explanation) -> Iterator[tuple[str, list[Markup]]]:
     """What looks whether the rule is kept: (heading, links); headings without any are left out."""
     checks = {check.id: check.statement for check in trace_rules.RULES}
     scenarios = [_named(addresses.check(name), name, SCENARIOS[name].title) for name in known.scenarios]

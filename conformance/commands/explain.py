@@ -71,6 +71,7 @@ def _lines(explanation: Explanation, all_rows: bool) -> Iterator[str]:
     bugs = [KNOWN_BUGS[bug] for bug in explanation.known_bugs]
     yield from _list("known bugs", [f"{bug.id} {bug.client}, {bug.source}: {bug.symptom}" for bug in bugs])
     yield from _list("pictures", explanation.pictures())
+    yield from _list("in the book (`groupspec book`)", [explanation.page()])
 
 
 def _rows(explanation: Explanation, all_rows: bool) -> Iterator[str]:

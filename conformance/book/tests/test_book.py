@@ -12,6 +12,7 @@ import pytest
 from groupspec.conformance.book.site import book
 from groupspec.conformance.book.tests.pages import ReadPage
 from groupspec.conformance.cli import main
+from groupspec.conformance.explanations import explain, explainable
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.tables import tables, whole_tables
 from groupspec.spec.differences import DIFFERENCES
@@ -129,6 +130,13 @@ def test_the_command_writes_the_site_and_two_builds_are_the_same_byte_for_byte(
     assert {name: (tmp_path / "site" / name).read_bytes() for name in files} == {
         name: text.encode() for name, text in files.items()
     }
+
+
+def test_explain_names_a_place_of_the_book_for_everything_that_it_explains(pages: dict[str, ReadPage]) -> None:
+    for name in explainable():
+        page, _, place = explain(name).page().partition("#")
+        assert not place or place in pages[page].ids, name
+        assert page in pages, name
 
 
 def test_a_place_that_cannot_be_written_is_told_before_anything_is_made(
