@@ -15,7 +15,7 @@ from groupspec.spec.compiler.expressions import BOOLEAN, Domain, Scope, same_dom
 from groupspec.spec.compiler.model import Call, IndexSet, Model, Procedure, statements
 from groupspec.spec.compiler.resolved import Bodies, ModelProblem, ResolvedModel, ResolvedProperty
 
-__all__ = ["MAX_VALUES", "ModelError", "ModelProblem", "check_model", "require_valid", "resolve_model"]
+__all__ = ["MAX_VALUES", "ModelError", "ModelProblem", "check_model", "circles", "require_valid", "resolve_model"]
 
 MAX_VALUES = 256
 """Values that a domain may have: every engine keeps one in a byte."""
@@ -73,7 +73,7 @@ def _resolve(model: Model) -> tuple[list[ModelProblem], ResolvedModel | None]:
     procedures = {procedure.name: bodies.procedure(procedure) for procedure in model.procedures}
     actions = [bodies.action(action) for action in model.actions]
     properties = [_property(bodies, index) for index in range(len(model.properties))]
-    problems = [*bodies.problems, *(ModelProblem(model.name, *parts) for parts in _circles(model))]
+    problems = [*bodies.problems, *circles(model)]
     if problems:
         return problems, None
     ordered = tuple((procedure, procedures[procedure.name]) for procedure in _callees_first(model))
@@ -151,6 +151,11 @@ def _property(bodies: Bodies, index: int) -> ResolvedProperty | None:
     holds = bodies.condition(f"property {claim.id}", claim.holds, Scope(bodies.model))
     when = bodies.condition(f"property {claim.id}, when", claim.when, Scope(bodies.model)) if claim.when else None
     return None if holds is None else ResolvedProperty(claim, holds, when)
+
+
+def circles(model: Model) -> list[ModelProblem]:
+    """Procedures that call each other in a circle."""
+    return [ModelProblem(model.name, *parts) for parts in _circles(model)]
 
 
 def _callees(procedure: Procedure) -> list[str]:

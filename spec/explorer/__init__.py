@@ -10,6 +10,7 @@ from groupspec.spec.explorer.exploration import (
 )
 from groupspec.spec.explorer.explore import explore, native_source
 from groupspec.spec.explorer.interpreter import replay
+from groupspec.spec.explorer.variants import equivalent, equivalents, explore_variants
 
 __all__ = [
     "Exploration",
@@ -18,7 +19,10 @@ __all__ = [
     "Progress",
     "Step",
     "Trace",
+    "equivalent",
+    "equivalents",
     "explore",
+    "explore_variants",
     "native_source",
     "replay",
 ]

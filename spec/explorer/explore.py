@@ -94,11 +94,22 @@ def native_source(model: Model, fold: bool = False) -> str:
     return c_source(prepared, [one.fields for one in folds(prepared)] if fold else ())
 
 
-def _maker(engine: EngineName, prepared: Program, renamings: Sequence[Fold]) -> Callable[[bool, int, bool], Engine]:
-    """What makes an engine: (keeps edges, variant, stops at a violation)."""
+def chosen_engine(engine: EngineName) -> EngineName:
+    """The engine that a name stands for on this machine.
+
+    Raises:
+        ExplorerProblem: it stands for none.
+    """
     if engine not in ("auto", "native", "python"):
         raise ExplorerProblem(f"unknown engine {engine!r}", "engine", "auto, native, python", "use one of these")
-    if engine == "native" or (engine == "auto" and compiler() is not None):
+    if engine == "auto":
+        return "python" if compiler() is None else "native"
+    return engine
+
+
+def _maker(engine: EngineName, prepared: Program, renamings: Sequence[Fold]) -> Callable[[bool, int, bool], Engine]:
+    """What makes an engine: (keeps edges, variant, stops at a violation)."""
+    if chosen_engine(engine) == "native":
         library = build(c_source(prepared, [one.fields for one in renamings]))
         return lambda keeps, variant, stops: NativeEngine(prepared, library, keeps, variant, stops)
     return lambda keeps, variant, stops: PythonEngine(prepared, renamings, keeps, variant, stops)

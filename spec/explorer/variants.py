@@ -1,0 +1,213 @@
+"""Hundreds of models that differ from one base in a body or two: explored with a few compilations, and compared with it.
+
+Mutation testing asks of each: which property is violated? And of those that violate none: can anyone see a difference at
+all? The second question is a search through pairs. Base and variant run side by side, as one model with every variable
+twice. An action that both can do is done by both; one that only one of them can do sets the variable `differs`. If that
+never happens, and what is shown is the same in every state of the pair, nobody who looks at what is shown and at what can
+happen can tell them apart.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from groupspec.spec.compiler.model import (
+    Action,
+    Block,
+    Call,
+    For,
+    If,
+    Model,
+    ModelProperty,
+    ModelVariable,
+    Procedure,
+    Set,
+    Statement,
+)
+from groupspec.spec.explorer.c_source import c_source
+from groupspec.spec.explorer.engine import Engine, EngineName
+from groupspec.spec.explorer.exploration import Exploration, ExplorerProblem, Limits
+from groupspec.spec.explorer.explore import Search, chosen_engine
+from groupspec.spec.explorer.native import NativeEngine, build
+from groupspec.spec.explorer.program import program
+from groupspec.spec.explorer.python import PythonEngine
+
+VARIANTS_PER_COMPILATION = 100
+SAME_ALTERNATIVES = "same-alternatives"
+SAME_OBSERVED = "same-observed"
+_DIFFERS = "differs"
+_OTHER = "other_"
+
+
+def explore_variants(
+    model: Model,
+    variants: Mapping[str, Model],
+    limits: Limits | None = None,
+    *,
+    engine: EngineName = "auto",
+    stop_at_violation: bool = True,
+    progress: Callable[[str, Exploration], None] | None = None,
+) -> dict[str, Exploration]:
+    """Every variant, held to the properties of the base; each stops at the first state that violates an invariant.
+
+    Args:
+        model: The base.
+        variants: By name; they may differ from the base in guards and bodies only.
+        limits: For each of them.
+        engine: As in `explore`.
+        stop_at_violation: False: explore to the end, so that every violated property is found.
+        progress: Told the name and the outcome after each.
+
+    Raises:
+        ModelError: a variant has problems.
+        ExplorerProblem: a variant differs in more than guards and bodies.
+    """
+    found: dict[str, Exploration] = {}
+    keeps_edges = any(claim.kind == "recoverable" for claim in model.properties)
+    for batch in _batches(variants):
+        prepared = program(model, list(batch.values()))
+        native = chosen_engine(engine) == "native"
+        # The optimiser needs as long for a body that runs once as for one that runs a million times: -O1 is enough.
+        library = build(c_source(prepared), "-O1") if native else None
+        for number, (name, variant) in enumerate(batch.items(), 1):
+            running: Engine = (
+                NativeEngine(prepared, library, keeps_edges, number, stop_at_violation)
+                if library is not None
+                else PythonEngine(prepared, (), keeps_edges, number, stop_at_violation)
+            )
+            try:
+                search = Search(prepared, running, limits or Limits(), model=variant)
+                search.run()
+                found[name] = search.result()
+            finally:
+                running.close()
+            if progress is not None:
+                progress(name, found[name])
+    return found
+
+
+def _batches(variants: Mapping[str, Model]) -> Iterator[dict[str, Model]]:
+    items = iter(variants.items())
+    while batch := dict(islice(items, VARIANTS_PER_COMPILATION)):
+        yield batch
+
+
+def equivalents(
+    model: Model,
+    variants: Mapping[str, Model],
+    observe: Sequence[str],
+    limits: Limits | None = None,
+    *,
+    engine: EngineName = "auto",
+) -> dict[str, bool | None]:
+    """Per variant whether anyone can tell it from the base; None: a limit came before the end.
+
+    Args:
+        model: The base.
+        variants: By name.
+        observe: The variables whose values can be seen. That an action is possible can always be seen.
+        limits: For each pair.
+        engine: As in `explore`.
+    """
+    base = pair(model, model, observe)
+    pairs = {name: pair(model, variant, observe) for name, variant in variants.items()}
+    return {
+        name: False if found.violations else True if found.verdict == "complete" else None
+        for name, found in explore_variants(base, pairs, limits, engine=engine).items()
+    }
+
+
+def equivalent(
+    model: Model, variant: Model, observe: Sequence[str], limits: Limits | None = None, *, engine: EngineName = "auto"
+) -> bool | None:
+    """Whether nobody can tell the two apart; see `equivalents`."""
+    return equivalents(model, {"variant": variant}, observe, limits, engine=engine)["variant"]
+
+
+def pair(model: Model, variant: Model, observe: Sequence[str]) -> Model:
+    """Both models side by side, with the claim that they can do and show the same.
+
+    Raises:
+        ExplorerProblem: `observe` names something that is no variable.
+    """
+    known = [variable.name for variable in model.variables]
+    unknown = [name for name in observe if name not in known]
+    if unknown:
+        raise ExplorerProblem(
+            f"what is to be observed is no variable: {', '.join(unknown)}",
+            f"model {model.name}",
+            ", ".join(known),
+            "name variables of the model",
+        )
+    rename = _Rename({name: _OTHER + name for name in known})
+    others = tuple(replace(variable, name=_OTHER + variable.name) for variable in variant.variables)
+    return Model(
+        name=f"{model.name}-beside-{variant.name}",
+        sizes=model.sizes,
+        variables=(*model.variables, *others, ModelVariable(_DIFFERS, (False, True), False)),
+        procedures=(*model.procedures, *(rename.procedure(procedure) for procedure in variant.procedures)),
+        actions=tuple(_both(one, other, rename) for one, other in zip(model.actions, variant.actions, strict=True)),
+        properties=tuple(_claims(model, observe)),
+        doc="Two models side by side.",
+    )
+
+
+def _both(one: Action, other: Action, rename: _Rename) -> Action:
+    mine, others = one.guard.strip() or "True", rename.text(other.guard.strip() or "True")
+    together = (f"({mine}) and ({others})", (*one.body, *rename.block(other.body)))
+    body = If((together,), (Set(((_DIFFERS, "True"),)),), ("both can", "only one of them can"))
+    return replace(one, guard=f"({mine}) or ({others})", body=(body,))
+
+
+def _claims(model: Model, observe: Sequence[str]) -> Iterator[ModelProperty]:
+    yield ModelProperty(SAME_ALTERNATIVES, "invariant", f"not {_DIFFERS}")
+    if observe:
+        shown = (_shown(model.variable(name), _OTHER + name) for name in observe)
+        yield ModelProperty(SAME_OBSERVED, "invariant", " and ".join(f"({text})" for text in shown))
+
+
+def _shown(variable: ModelVariable, other: str) -> str:
+    names = ("seen_i", "seen_p")[: len(variable.over)]
+    at = "".join(f"[{name}]" for name in names)
+    text = f"{variable.name}{at} == {other}{at}"
+    for name, over in reversed(list(zip(names, variable.over, strict=True))):
+        text = f"all({text} for {name} in {over})"
+    return text
+
+
+class _Rename(ast.NodeTransformer):
+    """Gives every variable of a model, and every procedure, another name."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        """One name."""
+        return ast.Name(self._names.get(node.id, node.id), node.ctx)
+
+    def text(self, text: str) -> str:
+        """An expression."""
+        return ast.unparse(self.visit(ast.parse(text.strip(), mode="eval")))
+
+    def procedure(self, procedure: Procedure) -> Procedure:
+        """A procedure."""
+        return replace(procedure, name=_OTHER + procedure.name, body=self.block(procedure.body))
+
+    def block(self, block: Block) -> Block:
+        """A body."""
+        return tuple(self._statement(statement) for statement in block)
+
+    def _statement(self, statement: Statement) -> Statement:
+        match statement:
+            case Set(assignments=assignments):
+                return replace(statement, assignments=tuple((self.text(t), self.text(v)) for t, v in assignments))
+            case If(branches=branches, otherwise=otherwise):
+                renamed = tuple((self.text(condition), self.block(body)) for condition, body in branches)
+                return replace(statement, branches=renamed, otherwise=self.block(otherwise))
+            case For(body=body):
+                return replace(statement, body=self.block(body))
+            case Call(procedure=procedure, arguments=arguments):
+                return Call(_OTHER + procedure, tuple(self.text(argument) for argument in arguments))
