@@ -41,11 +41,10 @@ def spec_hash(subject: Subject, rebalance: str) -> str:
     return hashlib.sha256(_json(made_from).encode()).hexdigest()
 
 
-@cache
-def recipe_hash() -> str:
-    """How they were made: the code of the three files that make them."""
-    here = Path(__file__).parent
-    code = b"".join((here / name).read_bytes() for name in ("making.py", "subjects.py", "walking.py"))
+def recipe_hash(subject: Subject) -> str:
+    """How they were made: the code of the files that make them."""
+    names = ("making.py", "subjects.py", "walking.py", *(("group.py",) if subject.name == "group" else ()))
+    code = b"".join((Path(__file__).parent / name).read_bytes() for name in names)
     return hashlib.sha256(code).hexdigest()
 
 
@@ -65,7 +64,7 @@ def is_current(subject: Subject, rebalance: str, text: str) -> bool:
         return bool(
             header["version"] == VERSION
             and header["spec"] == spec_hash(subject, rebalance)
-            and header["recipe"] == recipe_hash()
+            and header["recipe"] == recipe_hash(subject)
             and header["lines"] == hashlib.sha256(body.encode()).hexdigest()
         )
     except (ValueError, TypeError, KeyError):
@@ -113,7 +112,7 @@ class _Making:
             "format": FORMAT,
             "version": VERSION,
             "spec": spec_hash(self.subject, self.rebalance),
-            "recipe": recipe_hash(),
+            "recipe": recipe_hash(self.subject),
             "lines": lines,
             "subject": self.subject.name,
             "rebalance": self.rebalance,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from groupspec.conformance.stateful.routes import Offer
+from groupspec.conformance.vectors.group import group_can_be, group_offers
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.member import Member, MemberState
 from groupspec.spec.compiler.table import Table
@@ -60,6 +61,8 @@ class Subject:
 
     def offers(self, member: Member) -> tuple[Offer, ...]:
         """Every event that comes from outside, with its inputs; of late answers, one each."""
+        if self.name == "group":
+            return group_offers()
         every = (Offer(event, tuple(inputs.items())) for event, inputs in member.offers)
         return tuple(offer for offer in every if not _is_late(offer) or _is_plain(offer))
 
@@ -117,6 +120,15 @@ SUBJECTS: tuple[Subject, ...] = (
         {"subscription": "FETCHABLE"},
         "partition_added",
         _anything,
+        _nothing_else,
+    ),
+    Subject(
+        "group",
+        ("broker_group",),
+        ("any",),
+        {"broker_group": "Stable"},
+        "group_assignment_stored",
+        group_can_be,
         _nothing_else,
     ),
 )
