@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import product
 from typing import TypeAlias
 
@@ -80,6 +80,7 @@ def _validate(node: Expression, text: str, conditional: bool) -> None:
         _validate(part, text, conditional)
 
 
+@lru_cache(maxsize=1 << 16)  # parsed expressions are shared, and asked for their names very often
 def names(expression: Expression) -> tuple[str, ...]:
     """The names that it reads, in order of first appearance."""
     found = (node.id for node in _walk(expression) if isinstance(node, ast.Name))
