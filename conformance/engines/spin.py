@@ -21,8 +21,9 @@ COMPILE_LIMIT_S = 600.0
 MINIMUM = (6, 4)
 INSTALL = "install SPIN (Debian: apt install spin)"
 FIRST_DEPTH = 1_000_000
-"""Steps of the first search. It is depth first, and a model's longest path without a repetition is not known before."""
+"""Steps of the first search. It is depth first, and how long a path without a repetition can be is not known before."""
 BYTES_A_STEP = 64
+"""What SPIN sets aside for each step that a path may have."""
 
 _STORED = re.compile(r"^\s*([\d.e+]+) states, stored", re.M)
 _TRANSITIONS = re.compile(r"^\s*([\d.e+]+) transitions", re.M)
@@ -100,10 +101,11 @@ def _search(model: Model, folder: Path, limits: EngineLimits, run: EngineRun) ->
     depth, spent = FIRST_DEPTH, 0.0
     while True:
         left = None if limits.max_seconds is None else max(limits.max_seconds - spent, 1.0)
-        ended = run_bounded(["./pan", "-E", f"-m{depth}", "-w20"], folder, left)
+        # -b: give up at once if a path is longer than allowed, instead of leaving out what is behind it.
+        ended = run_bounded(["./pan", "-E", "-b", f"-m{depth}", "-w20"], folder, left)
         spent += ended.seconds
         run = replace(run, seconds=ended.seconds)
-        if "max search depth too small" not in ended.output:
+        if "max search depth too small" not in ended.output and "depth limit" not in ended.output:
             return _understand(model, ended, run)
         depth *= 10
         if depth * BYTES_A_STEP > limits.max_memory:
