@@ -216,7 +216,8 @@ class _Picture:
             text += f" <B>{sum(hits):,} times</B>"
         sent = list(dict.fromkeys(word for row in line.rows for word in self.table.emitted(row) if word[0].isupper()))
         if sent:
-            text += f" / <B>{escape(', '.join(sent))}</B>"
+            shown = textwrap.wrap(", ".join(sent), _WRAP, subsequent_indent="    ")
+            text += f" / <B>{_BREAK.join(map(escape, shown))}</B>"
         rules = list(dict.fromkeys(rule for row in line.rows for rule in row.rules))
         if rules:
             text += f'  <FONT COLOR="{GREY}" POINT-SIZE="{size - 1}">{_BREAK.join(textwrap.wrap(" ".join(rules), 36))}</FONT>'
