@@ -17,7 +17,7 @@ export PYSPARK_PYTHON := $(abspath $(BIN))/python
 export SPARK_LOCAL_IP := 127.0.0.1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check lint style types imports unit format doctor clean
+.PHONY: help install demo book test check lint style types imports unit format doctor clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -30,6 +30,9 @@ $(VENV)/dependencies: pyproject.toml constraints.txt .ci/make-venv
 
 demo: install  ## the whole idea, working, on real parts; ends with the path of an HTML report
 	@$(BIN)/groupspec demo
+
+book: install  ## the whole specification as a static site: out/book/index.html
+	@$(BIN)/groupspec book
 
 test: lint unit  ## everything that is quick: style, types, imports, tests (at most 6 minutes)
 
