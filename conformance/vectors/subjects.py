@@ -122,6 +122,7 @@ SUBJECTS: tuple[Subject, ...] = (
         _anything,
         _nothing_else,
     ),
+    Subject("commit", ("commit",), ("any",), {"commit": "SETTLED"}, "commit_accepted", _anything, _nothing_else),
     Subject(
         "group",
         ("broker_group",),

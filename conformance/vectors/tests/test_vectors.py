@@ -25,6 +25,7 @@ CANNOT_ALWAYS_BE = {
     # an assignment that takes from nothing, or that neither keeps nor takes what is owned
     "member": {"sync_accepted"},
     "partition": set[str](),
+    "commit": set[str](),
     # what the join phase finds, where nobody looks; no room in an Empty group; an unknown group that has members
     "group": {*CHECKING, "group_commit"},
 }
