@@ -23,6 +23,7 @@ from pathlib import Path
 import click
 
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_INTERNAL, EXIT_OK, EXIT_USAGE, Problem, UsageProblem
+from groupspec.spec.problems import SpecError
 
 COMMANDS = Path(__file__).parent / "commands"
 
@@ -107,6 +108,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Problem as problem:
         click.echo(f"groupspec: {problem}", err=True)
         return problem.exit_code
+    except SpecError as problem:
+        # Whoever changes a machine file sees what is wrong with it, not where the compiler noticed.
+        click.echo(f"groupspec: {problem}", err=True)
+        return EXIT_USAGE
     except BrokenPipeError:
         # The reader (`| head`) has seen enough. Nobody saw the end of the results, so this is no success; and Python
         # must not complain again when it flushes what is left.

@@ -8,18 +8,27 @@ the rules it rests on; and its place in the file, from which its id is made.
 Everything is a string or a name. A function given as a guard or an action could be run, but not read, compared,
 counted or turned into another language: the compiler refuses it.
 
+What the library itself refuses when a class is made (a state that no row leads to or from, two initial states) is raised as
+`SpecError` as well, and says in which file.
+
 An *error* row raises TransitionNotAllowed in the library, by way of the model's `refuse_illegal_event`, as any event
 does that the machine does not know.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from itertools import count
-from typing import Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
-from statemachine import State, StateMachine
+import statemachine
+from statemachine import State
+from statemachine.exceptions import InvalidDefinition
+from statemachine.factory import StateMachineMetaclass
 from statemachine.transition import Transition
+
+from groupspec.spec.problems import SpecError, SpecProblem, shown_path
 
 __all__ = ["REFUSE", "RowKind", "RowTransition", "State", "StateMachine", "error", "ignored", "row"]
 
@@ -32,6 +41,24 @@ _order = count()
 _One = TypeVar("_One")
 
 
+class _Meta(StateMachineMetaclass):
+    """Says of a class that the library refuses which one it is, and where."""
+
+    def __init__(cls, name: str, bases: tuple[type], attributes: dict[str, Any], **options: Any) -> None:  # noqa: N805  # it makes classes
+        try:
+            super().__init__(name, bases, attributes, **options)
+        except InvalidDefinition as refused:
+            machine = attributes.get("machine_name", name)
+            module = sys.modules.get(attributes.get("__module__", ""))
+            place = shown_path(getattr(module, "__file__", None) or "")
+            remedy = "every state needs a row that leads to it and one that leaves it, and one state is initial"
+            raise SpecError([SpecProblem(machine, "", str(refused), remedy, place)]) from refused
+
+
+class StateMachine(statemachine.StateMachine, metaclass=_Meta):
+    """What a machine file makes its class of."""
+
+
 class RowTransition(Transition):
     """A transition of the library that knows which row of the table it is.
 
@@ -40,6 +67,7 @@ class RowTransition(Transition):
         reason: For an ignored row: a key of `vocabulary.IGNORED_REASONS`.
         rules: The ids of the rules that the row rests on.
         order: Grows from row to row, as they stand in the file.
+        place: The file and line in which it stands.
     """
 
     def __init__(
@@ -52,6 +80,7 @@ class RowTransition(Transition):
         kind: RowKind,
         reason: str = "",
         rules: str = "",
+        place: str = "",
     ) -> None:
         # A target that is the source stays inside: states have no entry or exit actions that could run.
         super().__init__(source, target, event=event, cond=when or None, on=do or None, internal=target is source)
@@ -59,6 +88,7 @@ class RowTransition(Transition):
         self.reason = reason
         self.rules = tuple(rules.split())
         self.order = next(_order)
+        self.place = place
         source.transitions.add_transitions(self)
 
 
@@ -80,10 +110,10 @@ def row(
         do: Names of effects.
         rules: Ids of rules, separated by spaces.
     """
-    effects = list(do)
+    effects, place = list(do), _place()
     for one_source in _each(source):
         for one_event in _each(event):
-            RowTransition(one_source, target or one_source, one_event, when, effects, "transition", rules=rules)
+            RowTransition(one_source, target or one_source, one_event, when, effects, "transition", "", rules, place)
 
 
 def ignored(
@@ -94,17 +124,25 @@ def ignored(
     rules: str = "",
 ) -> None:
     """Nothing happens on `event` in `source`; `because` says why, and is a key of `vocabulary.IGNORED_REASONS`."""
+    place = _place()
     for one_source in _each(source):
         for one_event in _each(event):
-            RowTransition(one_source, one_source, one_event, when, [], "ignored", reason=because, rules=rules)
+            RowTransition(one_source, one_source, one_event, when, [], "ignored", because, rules, place)
 
 
 def error(source: State | tuple[State, ...], event: str | tuple[str, ...], rule: str = "J9", when: str = "") -> None:
     """A correct peer never causes `event` in `source`; `rule` is the id of the rule that says so."""
+    place = _place()
     for one_source in _each(source):
         for one_event in _each(event):
-            RowTransition(one_source, one_source, one_event, when, [REFUSE], "error", rules=rule)
+            RowTransition(one_source, one_source, one_event, when, [REFUSE], "error", "", rule, place)
 
 
 def _each(one_or_more: _One | tuple[_One, ...]) -> tuple[_One, ...]:
     return one_or_more if isinstance(one_or_more, tuple) else (one_or_more,)
+
+
+def _place() -> str:
+    """Where in a machine file the word stands that is being carried out."""
+    caller = sys._getframe(2)
+    return f"{shown_path(caller.f_code.co_filename)}:{caller.f_lineno}"

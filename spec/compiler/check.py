@@ -208,4 +208,16 @@ def _reachable_states(table: Table) -> set[str]:
 
 
 def _problem(table: Table, place: str, what: str, remedy: str) -> SpecProblem:
-    return SpecProblem(table.name, place, what, remedy)
+    return SpecProblem(table.name, place, what, remedy, _file(table, place))
+
+
+def _file(table: Table, place: str) -> str:
+    """The file and line of a row; of a cell those of its first row; of anything else the file."""
+    row_id = place.partition(", ")[0]
+    state, cell, event = place.partition(" x ")
+    if cell:
+        row_id = next((row.id for row in table.cell(state, event)), "")
+    elif place.startswith("effect "):
+        effect = place.removeprefix("effect ")
+        row_id = next((row.id for row in table.rows if effect in row.effects), "")
+    return table.places.get(row_id, table.places.get("", ""))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator
 
@@ -9,7 +10,7 @@ from statemachine import StateMachine
 from statemachine.callbacks import CallbackSpec
 
 from groupspec.spec.compiler.guards import GuardProblem, names, parse, show
-from groupspec.spec.compiler.problems import SpecError, SpecProblem
+from groupspec.spec.compiler.problems import SpecError, SpecProblem, shown_path
 from groupspec.spec.compiler.table import Row, Table
 from groupspec.spec.compiler.words import Words, did_you_mean
 from groupspec.spec.machine import REFUSE, RowTransition
@@ -37,6 +38,8 @@ class _Reader:
         self.words = words
         self.name: str = getattr(machine, "machine_name", "")
         self.problems: list[SpecProblem] = []
+        module = sys.modules.get(machine.__module__)
+        self.places: dict[str, str] = {"": shown_path(getattr(module, "__file__", None) or "")}
 
     def table(self) -> Table:
         """The table; raises SpecError if anything was wrong on the way."""
@@ -64,10 +67,12 @@ class _Reader:
             ),
             rows=tuple(rows),
             effects=effects,
+            places=self.places,
         )
 
     def _problem(self, row: str, what: str, remedy: str) -> None:
-        self.problems.append(SpecProblem(self.name or self.machine.__name__, row, what, remedy))
+        place = self.places.get(row, self.places[""])
+        self.problems.append(SpecProblem(self.name or self.machine.__name__, row, what, remedy, place))
 
     def _transitions(self) -> Iterator[RowTransition]:
         found: list[RowTransition] = []
@@ -106,6 +111,7 @@ class _Reader:
             source, event = _name(transition.source), str(transition.event)
             count[source, event] += 1
             row_id = f"{source}.{event}.{count[source, event]}"
+            self.places[row_id] = transition.place
             if event not in self.words.events:
                 self._problem(row_id, f"unknown event {event!r}", did_you_mean(event, self.words.events))
             yield Row(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 
@@ -63,6 +63,7 @@ class Table:
         variables: Its own, and every other that its guards or effects read.
         rows: In the order of the file.
         effects: Those that its rows name.
+        places: Row id to the file and line in which it stands; "" to the file of the class. No part of what the table says.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Table:
     variables: tuple[Variable, ...]
     rows: tuple[Row, ...]
     effects: tuple[Effect, ...]
+    places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def key(self) -> tuple[str, str | None, str | None]:

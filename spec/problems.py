@@ -1,0 +1,48 @@
+"""What is wrong with a machine, said so that its author can mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, order=True)
+class SpecProblem:
+    """One thing that is wrong.
+
+    Attributes:
+        machine: The machine's name.
+        row: The row's id, the cell (`STATE x event`), or the state that it is about; empty for the whole machine.
+        what: What is wrong.
+        remedy: What to do about it.
+        place: The file, and the line if it is known: `spec/rebalance.py:88`.
+    """
+
+    machine: str
+    row: str
+    what: str
+    remedy: str
+    place: str = ""
+
+    def __str__(self) -> str:
+        parts = [part for part in (self.place, self.machine, self.row, self.what) if part]
+        return f"{': '.join(parts)}\n    next: {self.remedy}"
+
+
+class SpecError(Exception):
+    """A machine that cannot be compiled, or whose table has holes; `problems` has all of them, not only the first."""
+
+    def __init__(self, problems: Sequence[SpecProblem]) -> None:
+        self.problems = tuple(problems)
+        count = f"{len(problems)} problem" + ("s" if len(problems) != 1 else "")
+        super().__init__("\n".join([f"the specification has {count}", *(f"  {problem}" for problem in problems)]))
+
+
+def shown_path(file: str) -> str:
+    """A source file as its author knows it: `spec/rebalance.py`, however the package is installed."""
+    parts = Path(file).parts
+    if "groupspec" in parts:
+        inside = len(parts) - parts[::-1].index("groupspec")
+        return "/".join(parts[inside:])
+    return file
