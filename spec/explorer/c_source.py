@@ -7,7 +7,7 @@ action), so that no name of a model can mean anything to C.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from groupspec.spec.compiler.expressions import (
@@ -24,23 +24,20 @@ from groupspec.spec.compiler.expressions import (
 )
 from groupspec.spec.compiler.model import IndexSet
 from groupspec.spec.compiler.resolved import Assign, Body, Branch, Instruction, Invoke, Loop
+from groupspec.spec.explorer.folding import Folding
 from groupspec.spec.explorer.layout import Layout
 from groupspec.spec.explorer.program import Program
 
 SEARCH = Path(__file__).parent / "search.c"
 
 
-def c_source(program: Program, folds: Sequence[Sequence[tuple[int, Sequence[int] | None]]] = ()) -> str:
-    """The whole C file.
-
-    Args:
-        program: What to explore.
-        folds: For folding, per renaming but the first (which changes nothing): per field the field that its value comes
-            from, and what becomes of the value (None: nothing). Empty: no folding.
-    """
+def c_source(program: Program, folding: Folding | None = None) -> str:
+    """The whole C file: of a program, and of how it is folded."""
     writer = _Writer(program)
-    parts = [*writer.head(len(folds) + 1), *writer.state(), *writer.bodies(), *writer.actions(), *writer.properties()]
-    return "\n".join([*parts, *_packing(program.layout), *_folding(program.layout, folds), "", SEARCH.read_text()])
+    renamings = len(folding.folds) if folding is not None else 1
+    parts = [*writer.head(renamings), *writer.state(), *writer.bodies(), *writer.actions(), *writer.properties()]
+    folds = _folding(program.layout, folding) if folding is not None else []
+    return "\n".join([*parts, *_packing(program.layout), *folds, "", SEARCH.read_text()])
 
 
 class _Writer:
@@ -225,17 +222,17 @@ def _packing(layout: Layout) -> Iterator[str]:
     yield "}"
 
 
-def _folding(layout: Layout, folds: Sequence[Sequence[tuple[int, Sequence[int] | None]]]) -> Iterator[str]:
-    """For each renaming the packed state after it."""
-    for number, fold in enumerate(folds, 1):
-        for position, (_, values) in enumerate(fold):
+def _folding(layout: Layout, folding: Folding) -> Iterator[str]:
+    """For each renaming the packed state after it; and what says which renamings are to be tried."""
+    for number, fold in enumerate(folding.folds):
+        for position, (_, values) in enumerate(fold.fields):
             if values is not None:
                 yield f"static const uint8_t R{number}_{position}[] = {{{', '.join(map(str, values))}}};"
         yield f"static void rename_{number}(const uint8_t *c, uint64_t *w) {{"
         for word in range(layout.words):
             parts = []
             for field in layout.fields:
-                source, values = fold[field.position]
+                source, values = fold.fields[field.position]
                 value = f"c[{source}]" if values is None else f"R{number}_{field.position}[c[{source}]]"
                 if field.word == word and field.bits:
                     parts.append(f"(uint64_t){value} << {field.shift}")
@@ -243,5 +240,16 @@ def _folding(layout: Layout, folds: Sequence[Sequence[tuple[int, Sequence[int] |
         yield "}"
     yield "static void renamed(const uint8_t *c, int renaming, uint64_t *w) {"
     yield "    switch (renaming) {"
-    yield from (f"    case {number}: rename_{number}(c, w); break;" for number in range(1, len(folds) + 1))
-    yield from ["    default: pack(c, w);", "    }", "}"]
+    yield from (f"    case {number}: rename_{number}(c, w); break;" for number in range(len(folding.folds)))
+    yield from ["    }", "}"]
+    yield "/* The renamings that put the keys in order, as bits. */"
+    yield "static void orderly(const uint8_t *c, uint8_t *fits) {"
+    for place, own in enumerate(folding.keys):
+        key = " | ".join(f"(uint64_t)c[{position}] << {shift}" for position, shift in own)
+        yield f"    uint64_t k{place + 1} = {key or '0'};"
+    # The same two keys are compared in many renamings: the compiler keeps what it knows.
+    for number, fold in enumerate(folding.folds):
+        old = fold.sources
+        pairs = [f"k{old[place]} <= k{old[place + 1]}" for place in folding.neighbours]
+        yield f"    fits[{number}] = {' & '.join(f'({pair})' for pair in pairs) or '1'};"
+    yield "}"

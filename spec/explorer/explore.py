@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -19,10 +19,11 @@ from groupspec.spec.explorer.exploration import (
     Progress,
     Trace,
 )
+from groupspec.spec.explorer.folding import Folding
 from groupspec.spec.explorer.native import NativeEngine, build, compiler
 from groupspec.spec.explorer.program import Program, program
 from groupspec.spec.explorer.python import PythonEngine
-from groupspec.spec.explorer.symmetry import Fold, folds
+from groupspec.spec.explorer.symmetry import folding
 from groupspec.spec.explorer.traces import trace_to
 
 CHUNK = {"native": 200_000, "python": 5_000}
@@ -64,8 +65,8 @@ def explore(
         ExplorerProblem: it cannot be done as asked.
     """
     prepared = program(model)
-    renamings = folds(prepared) if fold else ()
-    make = _maker(engine, prepared, renamings)
+    folded = folding(prepared) if fold else None
+    make = _maker(engine, prepared, folded)
     if graph is None:
         graph = any(claim.kind == "recoverable" for claim in model.properties)
     before = 0.0
@@ -77,7 +78,7 @@ def explore(
     else:
         running = make(graph, 0, stop_at_violation)
     try:
-        search = Search(prepared, running, limits or Limits(), renamings, before)
+        search = Search(prepared, running, limits or Limits(), folded, before)
         search.run(
             progress, None if checkpoint is None else partial(checkpoints.save, checkpoint, model, fold, running)
         )
@@ -91,7 +92,7 @@ def explore(
 def native_source(model: Model, fold: bool = False) -> str:
     """The C that would be compiled, for readers."""
     prepared = program(model)
-    return c_source(prepared, [one.fields for one in folds(prepared)] if fold else ())
+    return c_source(prepared, folding(prepared) if fold else None)
 
 
 def chosen_engine(engine: EngineName) -> EngineName:
@@ -107,12 +108,12 @@ def chosen_engine(engine: EngineName) -> EngineName:
     return engine
 
 
-def _maker(engine: EngineName, prepared: Program, renamings: Sequence[Fold]) -> Callable[[bool, int, bool], Engine]:
+def _maker(engine: EngineName, prepared: Program, folded: Folding | None) -> Callable[[bool, int, bool], Engine]:
     """What makes an engine: (keeps edges, variant, stops at a violation)."""
     if chosen_engine(engine) == "native":
-        library = build(c_source(prepared, [one.fields for one in renamings]))
+        library = build(c_source(prepared, folded))
         return lambda keeps, variant, stops: NativeEngine(prepared, library, keeps, variant, stops)
-    return lambda keeps, variant, stops: PythonEngine(prepared, renamings, keeps, variant, stops)
+    return lambda keeps, variant, stops: PythonEngine(prepared, folded, keeps, variant, stops)
 
 
 class Search:
@@ -127,7 +128,7 @@ class Search:
         prepared: Program,
         engine: Engine,
         limits: Limits,
-        renamings: Sequence[Fold] = (),
+        folded: Folding | None = None,
         seconds_before: float = 0.0,
         model: Model | None = None,
     ) -> None:
@@ -136,7 +137,7 @@ class Search:
         self._model = model or prepared.model
         self._engine = engine
         self._limits = limits
-        self._renamings = renamings
+        self._folded = folded
         self._before = seconds_before
         self._states_before = engine.counts().states
         self._began = time.monotonic()
@@ -245,4 +246,4 @@ class Search:
                 return ""
 
     def _trace(self, state: int) -> Trace:
-        return trace_to(self._model, self._program.layout, self._engine, state, self._renamings)
+        return trace_to(self._model, self._program.layout, self._engine, state, self._folded)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Sequence
 
 from groupspec.spec.explorer.engine import Counts, Stop, array_bytes
 from groupspec.spec.explorer.exploration import NO_STATE
+from groupspec.spec.explorer.folding import Folding
 from groupspec.spec.explorer.program import Program
 from groupspec.spec.explorer.python_source import python_module
-from groupspec.spec.explorer.symmetry import Fold
 
 _BYTES_PER_STATE = 220
 """About what a state needs beside its codes: its place in the dictionary, two objects, and the arrays."""
@@ -24,7 +23,7 @@ class PythonEngine:
     def __init__(
         self,
         program: Program,
-        folds: Sequence[Fold] = (),
+        folding: Folding | None = None,
         keeps_edges: bool = False,
         variant: int = 0,
         stop_at_violation: bool = False,
@@ -32,7 +31,7 @@ class PythonEngine:
         generated = python_module(program, variant)
         self._successors, self._holds = generated.successors, generated.holds
         self._layout = program.layout
-        self._folds = folds
+        self._folding = folding
         self._kinds = [claim.claim.kind for claim in program.properties]
         self._action_of = [alternative.action_number for alternative in program.layout.alternatives]
         self._stop_at_violation = stop_at_violation
@@ -104,17 +103,7 @@ class PythonEngine:
         self._cursor += 1
 
     def _add(self, codes: bytes, parent: int, number: int) -> int:
-        key, orbit = codes, 1
-        if self._folds:
-            same, best = 1, self._layout.pack(codes)
-            for fold in self._folds:
-                other = fold.apply(codes)
-                packed = self._layout.pack(other)
-                if packed < best:
-                    key, best, same = other, packed, 1
-                elif packed == best:
-                    same += 1
-            orbit = (len(self._folds) + 1) // same
+        key, orbit = (codes, 1) if self._folding is None else self._folding.canonical(codes)
         known = self._known.get(key)
         if known is not None:
             return known

@@ -60,31 +60,37 @@ static uint64_t mix(const uint64_t *w) {
     return h ^ h >> 29;
 }
 
+#if RENAMINGS > 1
 static int before(const uint64_t *a, const uint64_t *b) {
     for (int k = WORDS - 1; k >= 0; k--)
         if (a[k] != b[k]) return a[k] < b[k];
     return 0;
 }
+#endif
 
-/* The state's words; with folding those of the smallest of its renamings, and how many different renamings it has. */
+/* The state's words; with folding those of the one that is kept for all its renamings, and how many these are. */
 static void key_of(const State *s, Key *key) {
     const uint8_t *c = (const uint8_t *)s;
+#if RENAMINGS == 1
     pack(c, key->words);
     key->orbit = 1;
-    if (RENAMINGS > 1) {
-        uint32_t same = 1;
-        uint64_t other[WORDS];
-        for (int r = 1; r < RENAMINGS; r++) {
-            renamed(c, r, other);
-            if (before(other, key->words)) {
-                memcpy(key->words, other, sizeof other);
-                same = 1;
-            } else if (!memcmp(other, key->words, sizeof other)) {
-                same++;
-            }
+#else
+    uint8_t fits[RENAMINGS];
+    uint32_t same = 0;
+    uint64_t other[WORDS];
+    orderly(c, fits);
+    for (int r = 0; r < RENAMINGS; r++) {
+        if (!fits[r]) continue;
+        renamed(c, r, other);
+        if (!same || before(other, key->words)) {
+            memcpy(key->words, other, sizeof other);
+            same = 1;
+        } else if (!memcmp(other, key->words, sizeof other)) {
+            same++;
         }
-        key->orbit = RENAMINGS / same;
     }
+    key->orbit = RENAMINGS / same;
+#endif
     key->hash = mix(key->words);
 }
 

@@ -1,9 +1,7 @@
-"""Folding: states that differ only in who is called 1 and who 2 are one state.
+"""Is a model symmetric, so that states that differ only in who is called 1 and who 2 can be one state?
 
-A renaming gives member k and partition k the new number r(k), in every array and in every variable that holds an index.
-If a model is symmetric, whatever can happen in a state can happen renamed in the renamed one, so that one of each orbit
-is enough: the one whose packed number is smallest. How many renamings it has says how many states it stands for, and the
-sum of these must be what an exploration without folding counts.
+If it is, whatever can happen in a state can happen renamed in the renamed one, and one of each orbit is enough. How many
+renamings it has says how many states it stands for, and the sum of these must be what is counted without folding.
 
 Whether a variable with the domain (0, 1, ..., n) holds an index or merely counts is nowhere declared. It holds one if it is
 compared with an index, assigned one, or the same is true of a variable that it is compared with or assigned to.
@@ -13,8 +11,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import permutations
 from typing import TypeAlias
 
 from groupspec.spec.compiler.expressions import (
@@ -28,10 +24,11 @@ from groupspec.spec.compiler.expressions import (
     Quantified,
     Read,
 )
-from groupspec.spec.compiler.model import Model, Procedure
+from groupspec.spec.compiler.model import Procedure
 from groupspec.spec.compiler.model_check import resolve_model
 from groupspec.spec.compiler.resolved import Assign, Body, Branch, Invoke, Loop, ResolvedModel
 from groupspec.spec.explorer.exploration import ExplorerProblem
+from groupspec.spec.explorer.folding import Folding
 from groupspec.spec.explorer.layout import Layout
 from groupspec.spec.explorer.program import Program
 from groupspec.spec.explorer.python_source import python_module
@@ -42,20 +39,8 @@ _Holder: TypeAlias = tuple[str, str]
 _INDEX: _Holder = ("", "")
 
 
-@dataclass(frozen=True)
-class Fold:
-    """One renaming, made ready: per field the field that its value comes from, and what becomes of the value."""
-
-    renaming: tuple[int, ...]
-    fields: tuple[tuple[int, tuple[int, ...] | None], ...]
-
-    def apply(self, codes: bytes) -> bytes:
-        """The codes of the renamed state."""
-        return bytes(codes[source] if values is None else values[codes[source]] for source, values in self.fields)
-
-
-def folds(prepared: Program) -> tuple[Fold, ...]:
-    """Every renaming of a symmetric model but the one that changes nothing.
+def folding(prepared: Program) -> Folding:
+    """How a symmetric model is folded.
 
     Raises:
         ExplorerProblem: the model does not say that it is symmetric, or says so and is not.
@@ -76,29 +61,7 @@ def folds(prepared: Program) -> tuple[Fold, ...]:
             "bodies and properties that treat all members alike, and all partitions",
             "explore it without folding, or mend that",
         )
-    layout, holders = prepared.layout, index_holders(resolve_model(model))
-    return tuple(_fold(layout, holders, renaming) for renaming in renamings(model)[1:])
-
-
-def renamings(model: Model) -> list[tuple[int, ...]]:
-    """Every renaming: at place k the new number of k. The first changes nothing; 0, nobody, keeps its number."""
-    members, partitions = model.sizes["members"], model.sizes["partitions"]
-    small, large = min(members, partitions), max(members, partitions)
-    # If there are more of one kind, its surplus is renamed among itself: member and partition k go together.
-    low = permutations(range(1, small + 1))
-    high = list(permutations(range(small + 1, large + 1)))
-    return [(0, *first, *second) for first in low for second in high]
-
-
-def _fold(layout: Layout, holders: frozenset[str], renaming: tuple[int, ...]) -> Fold:
-    place = {(field.variable.name, field.at): field.position for field in layout.fields}
-    old = {new: number for number, new in enumerate(renaming)}
-    fields: list[tuple[int, tuple[int, ...] | None]] = []
-    for field in layout.fields:
-        source = place[field.variable.name, tuple(old[index] for index in field.at)]
-        values = renaming[: len(field.variable.domain)] if field.variable.name in holders else None
-        fields.append((source, values))
-    return Fold(renaming, tuple(fields))
+    return Folding(prepared.layout, index_holders(resolve_model(model)))
 
 
 def index_holders(resolved: ResolvedModel) -> frozenset[str]:
@@ -119,7 +82,7 @@ def asymmetry(prepared: Program, walk: int = 1500, seed: int = 1) -> str:
     for variable in model.variables:
         if variable.name in holders and variable.initial != 0:
             return f"{variable.name} holds an index and begins as {variable.initial!r}, not as 0"
-    all_folds = [_fold(layout, holders, renaming) for renaming in renamings(model)[1:]]
+    all_folds = Folding(layout, holders).folds[1:]
     if not all_folds:
         return ""
     generated = python_module(prepared)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.explorer.engine import Engine
 from groupspec.spec.explorer.exploration import NO_STATE, Step, Trace
+from groupspec.spec.explorer.folding import Folding
 from groupspec.spec.explorer.interpreter import apply, enabled, initial_state, replay
 from groupspec.spec.explorer.layout import Layout, State
-from groupspec.spec.explorer.symmetry import Fold
 
 
-def trace_to(model: Model, layout: Layout, engine: Engine, state: int, renamings: Sequence[Fold] = ()) -> Trace:
+def trace_to(model: Model, layout: Layout, engine: Engine, state: int, folding: Folding | None = None) -> Trace:
     """A shortest trace to a state, run by the interpreter, which must come to the same state as the engine.
 
     Raises:
@@ -24,8 +24,8 @@ def trace_to(model: Model, layout: Layout, engine: Engine, state: int, renamings
         path.append(parent[0])
         numbers.append(parent[1])
     path.reverse()
-    if renamings:
-        return _unfolded(model, layout, [engine.packed(each) for each in path], renamings)
+    if folding is not None:
+        return _unfolded(model, layout, [engine.packed(each) for each in path], folding)
     steps = []
     for number in reversed(numbers):
         alternative = layout.alternatives[number]
@@ -37,12 +37,11 @@ def trace_to(model: Model, layout: Layout, engine: Engine, state: int, renamings
     return trace
 
 
-def _unfolded(model: Model, layout: Layout, path: Sequence[int], renamings: Sequence[Fold]) -> Trace:
+def _unfolded(model: Model, layout: Layout, path: Sequence[int], folding: Folding) -> Trace:
     """The stored states are renamed, each in its own way: a real way is found that leads through states like them."""
 
     def folded(after: State) -> int:
-        codes = layout.encode(after)
-        return min([layout.pack(codes), *(layout.pack(fold.apply(codes)) for fold in renamings)])
+        return layout.pack(folding.canonical(layout.encode(after))[0])
 
     state = initial_state(model)
     steps: list[Step] = []

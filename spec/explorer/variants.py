@@ -76,7 +76,7 @@ def explore_variants(
             running: Engine = (
                 NativeEngine(prepared, library, keeps_edges, number, stop_at_violation)
                 if library is not None
-                else PythonEngine(prepared, (), keeps_edges, number, stop_at_violation)
+                else PythonEngine(prepared, None, keeps_edges, number, stop_at_violation)
             )
             try:
                 search = Search(prepared, running, limits or Limits(), model=variant)
