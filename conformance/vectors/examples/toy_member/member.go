@@ -2,6 +2,11 @@
 // next, and nothing else. No wire, no threads, no clock. `bug(...)` marks the places where `-bug NAME` breaks it on purpose.
 package main
 
+import (
+	"slices"
+	"strings"
+)
+
 // Member is all that a member remembers. It holds no pointers, so that a copy is a snapshot and two can be compared.
 type Member struct {
 	Cooperative, AutoCommit, Static bool
@@ -53,17 +58,8 @@ func (before Member) On(event string, in map[string]any) (after Member, sent []s
 
 func (m *Member) known() bool            { return m.Conn == "STABLE" }
 func (m *Member) beats() bool            { return m.Beat == "IDLE" || m.Beat == "IN_FLIGHT" }
-func (m *Member) in(list ...string) bool { return has(list, m.State) }
+func (m *Member) in(list ...string) bool { return slices.Contains(list, m.State) }
 func (t *Turn) send(word string)         { t.Sent = append(t.Sent, word) }
-
-func has(list []string, word string) bool {
-	for _, one := range list {
-		if one == word {
-			return true
-		}
-	}
-	return false
-}
 
 func must(holds bool) {
 	if !holds {
@@ -72,7 +68,7 @@ func must(holds bool) {
 }
 
 func (t *Turn) handle(event string, takes, retains, gains bool) {
-	if has([]string{"subscribed_to_topics", "rejoin_requested", "leave_requested", "application_polled", "commit_or_fetch_asked"}, event) {
+	if slices.Contains([]string{"subscribed_to_topics", "rejoin_requested", "leave_requested", "application_polled", "commit_or_fetch_asked"}, event) {
 		must(t.Conn != "DOWN")
 	}
 	switch event {
@@ -169,7 +165,7 @@ func (t *Turn) handle(event string, takes, retains, gains bool) {
 }
 
 func (t *Turn) answer(event string, takes, retains, gains bool) {
-	kind, what := cut(event)
+	kind, what, _ := strings.Cut(event, "_")
 	switch kind {
 	case "lookup":
 		must(t.Conn == "COORDINATOR_DISCOVERY")
@@ -203,15 +199,6 @@ func (t *Turn) answer(event string, takes, retains, gains bool) {
 		must(t.Commit == "out" || t.Commit == "" && t.Owned && t.ID == "member")
 		t.commitAnswered(what)
 	}
-}
-
-func cut(event string) (string, string) {
-	for i, letter := range event {
-		if letter == '_' {
-			return event[:i], event[i+1:]
-		}
-	}
-	return event, ""
 }
 
 // -- the coordinator
@@ -524,7 +511,7 @@ func (t *Turn) leaveRequested() {
 	}
 	t.Leaving, t.Commit, t.Preparing, t.FollowUp, t.JoinBackoff = true, "", false, false, false
 	if t.in("PREPARING_REBALANCE", "COMPLETING_REBALANCE") || t.State == "ASSIGNING_PARTITIONS" && t.ID != "member" {
-		t.lose()
+		t.lose() // a rebalance is given up: what is owned counts as lost
 	} else if t.State != "REVOKING_PARTITION" {
 		t.Keeps = false
 		t.revoke()
