@@ -25,6 +25,8 @@ another coordinator); and it is told what changes around it:
 - `commit_standing_changed`: the rebalance is in STABLE, PREPARE_REVOCATION, ASSIGNING_PARTITIONS, or in REVOKING_PARTITION of a member
   (`member`); in PREPARING_REBALANCE or COMPLETING_REBALANCE (`in_round`); elsewhere (`outside`); or there is no subscription (`manual`).
 - `rebalance_commit_due`: what the rebalance does as `commit` with auto-commit on; its `commit_step` is this machine seen from there.
+- `earlier_commits_done`: those that were asked for before this one have ended.
+- `rebalance_given_up`: the member leaves in the middle of a rebalance; nobody waits for its commit any more.
 - `coordinator_found`, `coordinator_lost`: as the connection emits them; a request that is out when it is lost has failed.
 
 Sources: Kafka ConsumerCoordinator (sendOffsetCommitRequest, OffsetCommitResponseHandler, commitOffsetsSync, commitOffsetsAsync,

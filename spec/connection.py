@@ -17,6 +17,9 @@ unknown, then what is under way to it fails (rule D5), so that those failures fi
 **A failed lookup** is tried again after the retry backoff for as long as something needs it; one that only the application
 can mend (not authorised) is thrown, and tried again when the application polls again.
 
+The connection tells its neighbours `coordinator_found` and `coordinator_lost`, and hears from the rebalance whether one is needed
+and, from it and from the timers, that the coordinator is gone.
+
 Sources: threading refactor proposal (Apache Kafka wiki), "Background thread and its lifecycle"; Kafka
 AbstractCoordinator.ensureCoordinatorReady, FindCoordinatorResponseHandler, markCoordinatorUnknown.
 """

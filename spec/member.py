@@ -1,4 +1,4 @@
-"""One member: four machines over one set of variables, and who hears what.
+"""One member: three machines over one set of variables, and who hears what.
 
 An event from outside (the application, an answer, a timer) goes to every machine that knows it. What a row emits for other
 machines is handled at once and to the end, before the event goes on to the next machine; requests and events for the
@@ -11,7 +11,8 @@ what had to wait for the rest to be settled, such as an overdue heartbeat, happe
 The order in which machines hear an event matters in one place: an answer to a heartbeat is heard by the timers first, so that
 it is no longer in flight when the rebalance reacts.
 
-The subscription machine stands apart: there is one for each partition, and it only listens.
+Two machines stand apart, and only listen: the subscription, one for each partition, and the commit, one for each commit. The
+broker's group is at the other end of the wire.
 """
 
 from __future__ import annotations

@@ -23,11 +23,13 @@ them (rule C2), the callback is onPartitionsLost, and only after it does the mem
 is queued but not begun, it becomes onPartitionsLost (rule P3); once begun it stays what it is, and what is still owned
 afterwards is lost in a second one. Published: the member is UNJOINED, as in Kafka before KIP-429, and no callback says so.
 
-**Who sees which event.** Answers and timers come to the background thread, callbacks' ends from the polling thread. The
-machine is coupled to its neighbours through four words: `coordinator_known` of the connection, which holds JoinGroup and
-commits back; `coordinator_gone`, which it raises when an answer says so; `heartbeats_enabled` and `heartbeats_disabled`, which
-it raises when a generation is joined and when JoinGroup is sent or the identity is gone (rules H1, H3); and
-`poll_limit_reached`, by which the timers say that the application has stalled.
+**Who sees which event.** Answers and timers come to the background thread, callbacks' ends from the polling thread. From its
+neighbours the machine reads `coordinator_known`, which holds JoinGroup and commits back, and hears when the coordinator is found
+or lost, and `poll_limit_reached`, by which the timers say that the application has stalled. To the connection it says
+`coordinator_needed`, `coordinator_needless`, `coordinator_gone` when an answer says so, and `rejoin_requested`; to the timers
+`heartbeats_enabled` when a generation is joined and `heartbeats_disabled` when JoinGroup is sent or the identity is gone (rules
+H1, H3); and to each partition that it concerns `partition_added`, `partition_enabled` when its listener has heard of it,
+`revocation_pending` and `partition_removed`. Its other words it says to itself.
 
 **Three things that hold a JoinGroup back**: an application that has not polled since it subscribed, was thrown an error or
 let its poll interval expire (`polled`, rule J7); a retry backoff (`join_backoff`, rule D3); an unknown coordinator (rule D4).

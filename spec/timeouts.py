@@ -11,18 +11,19 @@ SyncGroup. While a JoinGroup is out the coordinator counts it as a sign of life,
 
 The order of the checks is KIP-62's, one turn of the loop after another: coordinator unknown, session expired, poll interval
 expired, heartbeat not due, send. So a session that runs out, or an application that stalls, while no coordinator is known
-has no effect before one is found. What fell due meanwhile is made up for then: the poll interval as soon as the coordinator is
+(`coordinator_known`) has no effect before one is found. What fell due meanwhile is made up for then: the poll interval as soon as the coordinator is
 found, a heartbeat when the loop has done everything else (`turn_ended`), unless a JoinGroup has made it superfluous.
 
-- **Session expired**: the coordinator is suspect, not the membership. It is forgotten and looked for anew (rule H5); only
-  the coordinator itself can say that the member is expelled. (librdkafka differs: it revokes.)
-- **Poll interval expired**: a dynamic member leaves; a static one only falls silent, and the coordinator keeps its place
-  until the session runs out (rules P1, L1). Either way the identity is gone, see `rebalance.py`.
+- **Session expired**: the coordinator is suspect, not the membership. It is forgotten (`coordinator_gone`) and looked for anew
+  (rule H5); only the coordinator itself can say that the member is expelled. (librdkafka differs: it revokes.)
+- **Poll interval expired** (`poll_limit_reached`): a dynamic member leaves; a static one only falls silent, and the coordinator
+  keeps its place until the session runs out (rules P1, L1). Either way the identity is gone, see `rebalance.py`.
 - **One heartbeat in flight** at most (rule H7; Java allows several). The next falls due an interval after the last was *sent*;
   if that is before the answer, it is sent after the answer. A failed one is tried again after the retry backoff.
 
 Both arithmetics of expiry are deployed: `now - last > timeout` (the seeds, kafka-python, Java before 2.1) and `>=` (Java since).
-Time is not in these tables, so the difference is not either: `differences.py` has it.
+Time is not in these tables, so the difference is not either: `differences.py` has it, and for which lengths of the timeouts a member
+that lives and polls is put out, in either arithmetic, is proved in `expiry/theorems.py`.
 
 Sources: KIP-62, "Proposed Changes"; Chrząszcz, "What does the heartbeat thread do in Kafka Consumer?" (2019); Kafka
 AbstractCoordinator.HeartbeatThread, Heartbeat.
