@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Literal, TypeAlias
 
 from groupspec.conformance.book import addresses
+from groupspec.conformance.held import files as held_files
+from groupspec.conformance.held.lists import HELD_LATER, HYGIENE
 from groupspec.conformance.traces import trace_rules
 from groupspec.conformance.wire import scenarios  # noqa: F401 - registers the scenarios
 from groupspec.conformance.wire.scenario import SCENARIOS
@@ -22,6 +24,21 @@ from groupspec.spec.known_bugs import KNOWN_BUGS
 from groupspec.spec.rules import RULES
 
 Kind: TypeAlias = Literal["rule", "state", "event"]
+
+
+@dataclass(frozen=True)
+class Held:
+    """One way in which a rule was broken, and what noticed.
+
+    Attributes:
+        breaker: Its id.
+        what: What the broken one does.
+        checks: The checks that go red, by their ids as pytest has them.
+    """
+
+    breaker: str
+    what: str
+    checks: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -40,6 +57,8 @@ class Explanation:
         scenarios: Scenarios of the wire kit that judge the rule.
         trace_checks: Trace rules that check it.
         known_bugs: Ids of known bugs that broke it.
+        held: Of a rule: the breakers of it, and the checks that go red, as the committed kill matrix has them.
+        held_later: Of a rule that nothing holds: the reason.
     """
 
     kind: Kind
@@ -54,6 +73,8 @@ class Explanation:
     trace_checks: tuple[str, ...] = ()
     known_bugs: tuple[str, ...] = ()
     differences: tuple[Difference, ...] = field(default=())
+    held: tuple[Held, ...] = ()
+    held_later: str = ""
 
     def pictures(self) -> list[str]:
         """Committed pictures that show one of the rows; the matrix where all that a machine has of it is not drawn."""
@@ -104,6 +125,8 @@ class Explanation:
                 {"id": bug.id, "source": bug.source, "client": bug.client, "symptom": bug.symptom}
                 for bug in (KNOWN_BUGS[bug_id] for bug_id in self.known_bugs)
             ],
+            "held": [{"breaker": one.breaker, "what": one.what, "checks": list(one.checks)} for one in self.held],
+            "held_later": self.held_later,
             "scenarios": list(self.scenarios),
             "trace_checks": list(self.trace_checks),
             "pictures": self.pictures(),
@@ -152,7 +175,22 @@ def _rule(name: str) -> Explanation:
         trace_checks=tuple(rule.id for rule in trace_rules.RULES if name in rule.spec_rules),
         known_bugs=rule.known_bugs,
         differences=tuple(entry for entry in DIFFERENCES.values() if name in entry.rules),
+        held=tuple(_held(name)),
+        held_later=_held_later(name),
     )
+
+
+def _held(rule: str) -> Iterator[Held]:
+    entry = held_files.committed()["rules"].get(rule, {"held": []})
+    for one in entry["held"]:
+        yield Held(one["breaker"], one["what"], tuple(one["checks"]))
+
+
+def _held_later(rule: str) -> str:
+    if rule in HYGIENE:
+        return HYGIENE[rule]
+    later = HELD_LATER.get(rule)
+    return f"by {later.by}: {later.why}" if later else ""
 
 
 def _state(name: str) -> Explanation:

@@ -68,10 +68,22 @@ def _lines(explanation: Explanation, all_rows: bool) -> Iterator[str]:
         yield f"  choice: {difference.choice}"
     yield from _list("judged on the wire by", [f"groupspec conform --scenario {s}" for s in explanation.scenarios])
     yield from _list("checked in traces by", explanation.trace_checks)
+    yield from _held(explanation)
     bugs = [KNOWN_BUGS[bug] for bug in explanation.known_bugs]
     yield from _list("known bugs", [f"{bug.id} {bug.client}, {bug.source}: {bug.symptom}" for bug in bugs])
     yield from _list("pictures", explanation.pictures())
     yield from _list("in the book (`groupspec book`)", [explanation.page()])
+
+
+def _held(explanation: Explanation) -> Iterator[str]:
+    """What proves that the rule is tested: break it so, and these checks go red."""
+    lines = []
+    for one in explanation.held:
+        lines.append(f"{one.breaker}: {one.what}")
+        lines += [f"  -> {check}" for check in one.checks]
+    yield from _list("held by: break it like this, and these checks go red", lines)
+    if explanation.held_later:
+        yield f"held by nothing yet: {explanation.held_later}"
 
 
 def _rows(explanation: Explanation, all_rows: bool) -> Iterator[str]:

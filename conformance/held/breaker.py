@@ -29,12 +29,14 @@ class Breaker:
         rules: What it breaks; for each of them a check that carries the rule must go red.
         what: What the implementation does then, in a sentence.
         put_in: Makes the change, in this process.
+        of_spec: Whether it changes the specification; else the implementation, which never imports the specification.
     """
 
     id: str
     rules: tuple[str, ...]
     what: str
     put_in: PutIn
+    of_spec: bool = False
 
 
 BREAKERS: Final[dict[str, Breaker]] = {}

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from groupspec.conformance.held.breaker import BREAKERS, Breaker
+from groupspec.conformance.held.breaker import BREAKERS, Breaker, function
 from groupspec.conformance.mutants import _seams
 from groupspec.spec.compiler import Row, Table
 from groupspec.spec.compiler import tables as tables_module
@@ -39,7 +39,7 @@ def rows_changed(identifier: str, rules: str, machine: str, which: Which, change
 
     if identifier in BREAKERS:
         raise ValueError(f"there are two breakers {identifier!r}")
-    BREAKERS[identifier] = Breaker(identifier, tuple(rules.split()), what, put_in)
+    BREAKERS[identifier] = Breaker(identifier, tuple(rules.split()), what, put_in, of_spec=True)
 
 
 def change_rows(machine: str, which: Which, change: Change) -> None:
@@ -48,25 +48,29 @@ def change_rows(machine: str, which: Which, change: Change) -> None:
     Raises:
         LookupError: the machine has no such row (any more), or the change changes nothing.
     """
-    introspect: Callable[[type], Table] = tables_module.__dict__["introspect"]
-    whole = tables_module.whole_tables()[machine]
+    before, specialised = tables_module.whole_tables(), tables_module.tables()
+    whole = before[machine]
     rows = tuple(change(row) if which(row) else row for row in whole.rows)
     if rows == whole.rows:
         raise LookupError(f"no row of {machine} is changed by this: the breaker needs other rows")
     changed = replace(whole, rows=rows)
 
-    def with_changes(cls: type) -> Table:
-        table = introspect(cls)
-        return changed if table.name == machine else table
+    def introspect(cls: type) -> Table:
+        name: str = cls.__dict__["machine_name"]
+        return changed if name == machine else before[name]
 
-    setattr(tables_module, "introspect", with_changes)  # noqa: B010  # from outside, to be taken back
+    def make(original: Callable[..., Table]) -> Callable[..., Table]:
+        def specialise(table: Table, rebalance: str, profile: str) -> Table:
+            if table.name == machine:
+                return original(table, rebalance, profile)
+            return specialised[table.name, rebalance, profile]
+
+        return specialise
+
+    _seams.on_undo(_read_anew)  # what is registered first is undone last
+    function(tables_module, "introspect", lambda _: introspect)
+    function(tables_module, "specialise", make)
     _read_anew()
-
-    def take_back() -> None:
-        setattr(tables_module, "introspect", introspect)  # noqa: B010
-        _read_anew()
-
-    _seams.on_undo(take_back)
 
 
 def _read_anew() -> None:

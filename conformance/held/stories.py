@@ -19,7 +19,11 @@ from typing import Any, Final
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.held.packages import NAME, PACKAGES
 from groupspec.impl.core.context import Context
+from groupspec.impl.run_to_idle import RunToIdleRuntime
 from groupspec.spec.rules import RULES
+
+MOST_STEPS: Final = 10_000
+"""Of the threads of one consumer, without becoming idle. A story makes some hundreds."""
 
 NOT_HERE: Final = frozenset({"realtime", "real_broker", "spark", "exhaustive"})
 """Marks of tests that need more than this process, or too long."""
@@ -43,6 +47,11 @@ class Story:
     rules: tuple[str, ...]
     run: Callable[..., None]
     cases: tuple[dict[str, object], ...]
+
+    @property
+    def of_spec(self) -> bool:
+        """Whether it tells of the specification; the others are about the implementation, which imports none of it."""
+        return self.id.startswith(("spec/", "model:"))
 
 
 PROVIDERS: Final[list[Callable[[], Iterable[Story]]]] = []
@@ -150,8 +159,11 @@ def _bounded() -> Iterator[None]:
         self.__dict__["_counted"] = count
         emit(self, output)
 
+    defaults = dict(RunToIdleRuntime.__init__.__kwdefaults__ or {})
     setattr(Context, "emit", counted)  # noqa: B010  # from outside, for the time of a story
+    RunToIdleRuntime.__init__.__kwdefaults__ = {**defaults, "max_steps": MOST_STEPS}
     try:
         yield
     finally:
+        RunToIdleRuntime.__init__.__kwdefaults__ = defaults
         setattr(Context, "emit", emit)  # noqa: B010

@@ -82,7 +82,10 @@ def _result(identifier: str, known: dict[str, Story]) -> dict[str, object]:
     except Exception as problem:
         return {"red": [], "defect": f"it can't be put in: {problem!r}"}
     red: list[str] = []
+    of_spec = identifier != GREEN and BREAKERS[identifier].of_spec
     for story in known.values():
+        if identifier != GREEN and story.of_spec is not of_spec:
+            continue
         broken = failure(story)
         if broken is None:
             continue
