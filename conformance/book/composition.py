@@ -106,7 +106,12 @@ def composition_pages(catalogue: Mapping[str, Model], module: ModuleType | None 
         "Composition",
         "composition",
         "composition",
-        {"models": list(catalogue.values()), "intro": _about_all(module)},
+        {
+            "families": families(catalogue),
+            "messages": messages(catalogue),
+            "count": len(catalogue),
+            "intro": _about_all(module),
+        },
     )
     for model in catalogue.values():
         yield Page(
@@ -123,6 +128,29 @@ def composition_pages(catalogue: Mapping[str, Model], module: ModuleType | None 
                 "claims": by_kind([_claim(stated, [model.name]) for stated in model.properties]),
             },
         )
+
+
+def families(catalogue: Mapping[str, Model]) -> list[tuple[str, str, list[Model]]]:
+    """Models that one text is about: (its first line, the rest of it, the models)."""
+    found: dict[str, list[Model]] = {}
+    for model in catalogue.values():
+        found.setdefault(inspect.cleandoc(_whole_doc(model)), []).append(model)
+    return [(" ".join(doc.partition("\n\n")[0].split()), doc.partition("\n\n")[2], each) for doc, each in found.items()]
+
+
+def messages(catalogue: Mapping[str, Model]) -> list[tuple[str, str, str, list[str]]]:
+    """Who sends what to whom: (from, to, what, the models in which that happens; none if in all that have messages)."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for model in catalogue.values():
+        for arrow in dict.fromkeys(action.arrow for action in model.actions if any(action.arrow)):
+            found.setdefault(arrow, []).append(model.name)
+    everywhere = {name for names in found.values() for name in names}
+    return [(*arrow, [] if set(names) == everywhere else names) for arrow, names in found.items()]
+
+
+def guard_of(action: Action) -> str:
+    """When an action can happen, without what all of them demand: that no assertion has failed yet."""
+    return action.guard.removeprefix("fault == 'none' and ")
 
 
 def _about_all(module: ModuleType | None) -> str:

@@ -61,6 +61,7 @@ def book_environment() -> Environment:
         "meaning": _meaning,
         "listener": _listener,
         "parameters": composition.parameters,
+        "guard_of": composition.guard_of,
         "tab": _tab,
         "spec_hash": _spec_hash(),
         "version": our_version(),

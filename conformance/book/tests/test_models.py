@@ -1,0 +1,94 @@
+"""Models, properties and findings in the book: pages appear with what they are about, and chapters without pages do not."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from groupspec.conformance.book.composition import claim_pages, code, composition_pages, families, guard_of, messages
+from groupspec.conformance.book.counterexamples import finding_pages
+from groupspec.conformance.book.site import CHAPTERS, site
+from groupspec.conformance.book.tests.pages import ReadPage
+from groupspec.diagrams.sequence import Entry, sequence_svg
+from groupspec.spec.compiler.model import Action, Call, For, If, Set
+from groupspec.spec.compiler.tests.toy_model import toy_model
+
+TOY = {model.name: model for model in (toy_model(), toy_model(3))}
+
+
+@dataclass(frozen=True)
+class Found:
+    """A finding as another part of the project would make one."""
+
+    id: str = "no-join"
+    title: str = "Nobody joins"
+    sentence: str = "STABLE, then REVOKING_PARTITION <at once>"
+    source: str = "Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'"
+    property_id: str = "one-holder"
+    model: str = "toy-2"
+    steps: tuple[str, ...] = ("member 1 asks", "the group waits (rule J1)")
+    picture: str = sequence_svg(("member 1", "group"), [Entry(0.0, "member 1", "group", "ask")], "Nobody joins")
+    instead: str = "They join first."
+    test: str = "conformance/findings/tests/test_findings.py"
+
+
+def toy_site() -> dict[str, str]:
+    chapters = {chapter.key: chapter for chapter in CHAPTERS}
+    listed = {chapter: list(chapter.pages()) if chapter.key == "start" else [] for chapter in CHAPTERS}
+    listed[chapters["composition"]] = list(composition_pages(TOY))
+    listed[chapters["properties"]] = list(claim_pages(TOY))
+    listed[chapters["findings"]] = list(finding_pages([Found()]))
+    return site(listed, TOY, (Found(),))
+
+
+def test_models_properties_and_findings_have_well_formed_pages_with_links_between_them() -> None:
+    files = toy_site()
+    pages = {name: ReadPage(text) for name, text in files.items() if name.endswith(".html")}
+    assert {name: page.problems for name, page in pages.items() if page.problems} == {}
+    assert {"composition.html", "model-toy-2.html", "properties.html", "findings.html", "finding-no-join.html"} <= set(
+        pages
+    )
+    assert "properties.html#one-holder" in pages["model-toy-2.html"].links
+    assert "model-toy-3.html" in pages["properties.html"].links
+    assert {"model-toy-2.html", "properties.html#one-holder", "rule-J1.html"} <= set(
+        pages["finding-no-join.html"].links
+    )
+    assert "<at once>" in pages["finding-no-join.html"].text
+    assert '"Nobody joins", "finding", "finding-no-join.html"' in files["search-index.js"]
+
+
+def test_a_chapter_without_pages_is_not_listed() -> None:
+    start = toy_site()["index.html"]
+    assert 'href="findings.html">Findings' in start
+    assert "Known bugs</a></li>" not in start
+    assert list(composition_pages({})) == list(claim_pages({})) == list(finding_pages([])) == []
+
+
+def test_a_model_says_who_sends_what_to_whom_and_what_its_actions_do() -> None:
+    text = re.sub(r"\s+", " ", ReadPage(toy_site()["model-toy-2.html"]).text)
+    assert "member igroupaskclient[i] == 'IDLE' and message[i] == 'none'ask" in text
+    assert "one of members" not in text
+    assert "grant(i, client[i] == 'WAITING')" in text
+    assert messages(TOY) == [("member i", "group", "ask", [])]
+    assert [[model.name for model in each] for *_, each in families(TOY)] == [["toy-2", "toy-3"]]
+
+
+def test_a_body_is_written_as_it_is_read() -> None:
+    body = (
+        If((("a", (Set((("x", "1"), ("y", "x")), "both"),)), ("b", (Call("p", ("i",)),))), (Call("q"),), ("first", "", "rest")),
+        For("i", "members", (Set((("z[i]", "0"),)),)),
+    )  # fmt: skip
+    assert code(body).split("\n") == [
+        "if a:  # first",
+        "    x := 1; y := x  # both",
+        "elif b:",
+        "    p(i)",
+        "else:  # rest",
+        "    q()",
+        "for i in members:",
+        "    z[i] := 0",
+    ]
+
+
+def test_what_every_action_demands_is_not_repeated() -> None:
+    assert guard_of(Action("go", (), "fault == 'none' and a or b", ())) == "a or b"
