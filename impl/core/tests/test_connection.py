@@ -139,3 +139,28 @@ def test_J9_an_answer_to_a_join_that_timed_out_is_ignored() -> None:
     before = scene.describe()
     scene.do(ResponseReceived(request_id, JoinGroupResponse(ErrorCode.NONE, 9, "range", "x", "late-id")))
     assert scene.describe() == before
+
+
+def test_D7_a_member_that_loses_its_partitions_looks_for_its_coordinator_meanwhile() -> None:
+    scene = Scene(retry_backoff_ms=100).stable(0)
+    scene.heartbeat("UNKNOWN_MEMBER_ID")  # onPartitionsLost is due, and takes its time
+    scene.do(FetchCommitted(partitions(0), future_id=1, deadline_ms=60_000))
+    scene.answer("OffsetFetch", "NOT_COORDINATOR")
+    scene.answer("FindCoordinator", "COORDINATOR_NOT_AVAILABLE")
+    scene.expire("offsets_deadline")
+    assert scene.describe().rebalance == "REVOKING_PARTITION"
+    scene.expire("lookup_backoff")
+    assert scene.is_waiting("FindCoordinator")
+
+
+def test_M3_a_commit_before_a_rebalance_outlives_a_refused_lookup_and_is_sent_when_the_application_may_again() -> None:
+    scene = Scene(enable_auto_commit=True).stable(0)
+    scene.subscription.seek(partitions(0)[0], 17)
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.answer("OffsetCommit", "NOT_COORDINATOR")
+    scene.answer("FindCoordinator", "GROUP_AUTHORIZATION_FAILED")
+    scene.expire("commit_backoff")
+    assert (scene.describe().rebalance, scene.is_waiting("OffsetCommit")) == ("PREPARE_REVOCATION", False)
+    scene.poll()
+    scene.coordinator_found()
+    assert scene.is_waiting("OffsetCommit")
