@@ -212,6 +212,13 @@ CHECKS = (
         _tool("spin", "-V"),
     ),
     Check(
+        "Go",
+        "the toy member that the vectors are run on (`make check`)",
+        "its test fails; nothing else needs Go",
+        "install Go 1.21+ (Debian: apt install golang-go); nothing is downloaded",
+        _tool("go", "version"),
+    ),
+    Check(
         "TLC",
         "`groupspec verify --engine tlc`: a third opinion, and liveness",
         "`groupspec verify --engine all` stays inconclusive, and liveness unchecked",
