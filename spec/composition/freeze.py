@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 
 from groupspec.spec.compiler.model import Action, Block, Call, For, If, Model, Procedure, Set, Statement
 from groupspec.spec.composition.machines import prune, pruned
@@ -37,7 +38,13 @@ def freeze(model: Model, frozen: Mapping[str, Value]) -> Model:
 
 def fold(text: str, frozen: Mapping[str, Value]) -> str:
     """The expression with the frozen variables replaced, and what that decides folded away."""
-    return ast.unparse(_Fold(frozen).visit(ast.parse(text, mode="eval")))
+    # The same few expressions come again and again, from one model to the next. (True and 1 are equal, their texts are not.)
+    return _folded(text, tuple(sorted((name, repr(value), value) for name, value in frozen.items())))
+
+
+@cache
+def _folded(text: str, frozen: tuple[tuple[str, str, Value], ...]) -> str:
+    return ast.unparse(_Fold({name: value for name, _, value in frozen}).visit(ast.parse(text, mode="eval")))
 
 
 def _used(procedures: list[Procedure], actions: list[Action]) -> Iterator[Procedure]:
