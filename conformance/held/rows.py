@@ -27,7 +27,7 @@ from groupspec.spec.compiler import tables as tables_module
 Which = Callable[[Row], bool]
 Change = Callable[[Row], Row]
 
-MADE_AT_IMPORT: Final = ("groupspec.spec.tests.test_broker_group",)
+MADE_AT_IMPORT: Final = ("groupspec.spec.tests.test_broker_group", "groupspec.spec.tests.test_kip62")
 """Modules that make something of a table when they are imported: they are imported anew."""
 
 
@@ -87,6 +87,11 @@ def _read_anew() -> None:
 def cell(source: str, *events: str, guard: str = "") -> Which:
     """The transitions of one state and some events; `guard` is a part of theirs."""
     return lambda row: row.source == source and row.event in events and row.kind != "error" and guard in row.guard
+
+
+def errors(*events: str) -> Which:
+    """What is impossible, in every state."""
+    return lambda row: row.kind == "error" and row.event in events
 
 
 # Which change --------------------------------------------------------------------------------------------------------------

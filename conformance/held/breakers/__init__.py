@@ -3,6 +3,7 @@
 from groupspec.conformance.held.breaker import BREAKERS
 from groupspec.conformance.held.breakers import (  # noqa: F401  # each registers its own
     callbacks,
+    commit_rows,
     commits,
     discovery,
     group,
