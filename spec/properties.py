@@ -9,6 +9,8 @@ a model in which nothing happens.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from groupspec.spec.compiler.model import ModelProperty
 from groupspec.spec.composition.machines import FAULT
 
@@ -91,3 +93,48 @@ ASSERTIONS = tuple(p.id for p in MEMBER_ASSERTIONS)
 
 
 GROUP_ASSERTIONS = (ASSERTIONS[0], ASSERTIONS[1])
+
+_VALID = "identity[{i}] == 'member' and registered[{i}] != 'absent'{told}"
+_GROUP = (
+    ModelProperty("knows-its-members", "invariant", "broker_group != 'Empty' or all(registered[i] == 'absent' or registered[i] == 'pending' for i in members)", "", "An Empty group has no members.", ("Kafka ClassicGroupState",), ("G2", "G13")),
+    ModelProperty("joins-are-parked-in-the-join-phase", "invariant", "broker_group == 'PreparingRebalance' or all(registered[i] != 'parked_join' for i in members)", "", "A JoinGroup is parked in PreparingRebalance only: when the phase ends, each is answered.", ("Kafka GroupMetadataManager.completeClassicGroupJoin",), ("G1",)),
+    ModelProperty("syncs-are-parked-in-the-sync-phase", "invariant", "broker_group == 'CompletingRebalance' or all(registered[i] != 'parked_sync' for i in members)", "", "A SyncGroup is parked in CompletingRebalance only: the assignment, or the next rebalance, answers each.", ("Kafka GroupMetadataManager.classicGroupSync",), ("G9",)),
+    ModelProperty("somebody-has-not-synced", "invariant", "broker_group != 'CompletingRebalance' or any(registered[i] == 'unsynced' or forgotten[i] != 'absent' or leader == i for i in members) or leader == 0", "", "CompletingRebalance ends when the leader has synced.", ("Kafka GroupMetadataManager.classicGroupSync",), ("G9",)),
+    ModelProperty("parked-call-is-parked", "invariant", "all(call[i] != 'parked'{late} or registered[i] == 'parked_join' or registered[i] == 'parked_sync' for i in members)", "", "A request that its member believes to be with the coordinator is there: none is forgotten unanswered.", ("Kafka GroupMetadataManager",), ("G1", "G9")),
+    ModelProperty("leader-is-a-member", "invariant", "broker_group == 'Dead' or all(leader != i or registered[i] != 'absent' and registered[i] != 'pending' for i in members)", "", "The leader is a member.", ("Kafka ClassicGroup.maybeElectNewJoinedLeader",), ("G1",)),
+    ModelProperty("given-once", "invariant", "all(all(not (share[i][p] and registered[i] != 'absent' and any(share[j][p] and registered[j] != 'absent' for j in members if j != i)) for p in partitions) for i in members)", "", "An assignment gives each partition to one member.", ("Kafka ConsumerPartitionAssignor",), ("K3",)),
+    ModelProperty("member-has-its-share", "invariant", "all(rebalance[i] != 'ASSIGNING_PARTITIONS' or identity[i] != 'member' or registered[i] == 'absent' or all(owns[i][p] == share[i][p] for p in partitions) for i in members)", "", "When the listener is told of an assignment, what is owned is what the leader assigned.", ("Kafka ConsumerCoordinator.onJoinComplete",), ("C3", "K2")),
+    ModelProperty("owns-nothing-outside", "invariant", "all(rebalance[i] != 'UNJOINED' or all(not owns[i][p] for p in partitions) for i in members)", "", "Outside the group nothing is owned: every end of ownership goes through the listener.", ("KIP-429, onPartitionsLost",), ("C1", "C2", "C7")),
+    ModelProperty("can-settle", "recoverable", "fault != 'none' or broker_group == 'Stable' and all(rebalance[i] == 'STABLE' and registered[i] == 'member' and identity[i] == 'member' for i in members) and all(any(owns[i][p] for i in members) for p in partitions)", "", "Whatever has happened, all members can still become stable, with every partition owned.", ("KAFKA-5154",), ("J2", "K2")),
+    ModelProperty("can-be-empty", "recoverable", "fault != 'none' or broker_group == 'Empty' and all(rebalance[i] == 'UNJOINED' and not subscribed[i] for i in members)", "", "Whatever has happened, everybody can still leave, and the group knows.", ("KAFKA-16639",), ("L1", "G5")),
+    ModelProperty("reaches-two-members", "reachable", "broker_group == 'Stable' and all(rebalance[i] == 'STABLE' and registered[i] == 'member' for i in members)", "", "All members are stable together.", (), ()),
+    ModelProperty("reaches-follow-up", "reachable", "any(rebalance[i] == 'ASSIGNING_PARTITIONS' and follow_up[i] for i in members)", "", "A rebalance is followed by another.", (), ()),
+    ModelProperty("reaches-zombie", "reachable", "any(identity[i] == 'member' and registered[i] == 'absent' and any(owns[i][p] for p in partitions) for i in members)", "", "A member that was expelled does not know it yet, and counts partitions as its own.", ("Martin Kleppmann, on fencing",), ()),
+    ModelProperty("reaches-forgotten-leader", "reachable", "broker_group == 'CompletingRebalance' and any(forgotten[i] != 'absent' for i in members)", "", "The process of a member dies in the middle of a rebalance.", (), ("G5",)),
+    ModelProperty("reaches-loss", "reachable", "any(rebalance[i] == 'REVOKING_PARTITION' and lost[i] for i in members)", "", "A member loses its partitions.", (), ("C2",)),
+)  # fmt: skip
+
+
+def _one_owner(features: frozenset[str]) -> ModelProperty:
+    told = " and told[{i}] == generation" if "log" in features else ""
+    one, other = _VALID.replace("{told}", told).format(i="i"), _VALID.replace("{told}", told).format(i="j")
+    holds = f"all(not ({one} and any({other} and any(owns[i][p] and owns[j][p] for p in partitions) for j in members if j != i)) for i in members)"
+    return ModelProperty(
+        "one-owner",
+        "invariant",
+        holds,
+        "",
+        "No two members of one generation own the same partition.",
+        ("KIP-429, 'Consumer Incremental Rebalance Protocol'",),
+        ("C3", "K1", "K2", "S1"),
+    )
+
+
+def of_a_group(features: frozenset[str]) -> tuple[ModelProperty, ...]:
+    """What is claimed of members, group and network together."""
+    late = " or call_late[i]" if "late" in features else ""
+    return (
+        *MEMBER_ASSERTIONS[:2],
+        _one_owner(features),
+        *(replace(p, holds=p.holds.replace("{late}", late)) for p in _GROUP),
+    )

@@ -13,6 +13,47 @@ from groupspec.spec import properties
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.specialise import PROFILES, REBALANCES
 from groupspec.spec.composition.alone import alone_model
+from groupspec.spec.composition.base import base_model
+
+
+_FEATURES: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "late": ("call_late", "requests and answers that a member has given up still travel"),
+        "callbacks": (
+            "callback_running",
+            "a listener is called and returns in two steps, so that the membership can be lost in between",
+        ),
+        "parked": (
+            "forgotten: parked_join, unsynced, parked_sync",
+            "what was parked of a forgotten id still counts in the group",
+        ),
+        "farewell": ("call: LeaveGroup", "a LeaveGroup travels, arrives or is lost"),
+        "ids": ("pending", "JoinGroup v4: a member id is handed out first (KIP-394)"),
+        "quiet": (
+            "none: actions are left out",
+            "applications neither leave nor stall nor ask to rejoin: makes room for a feature that would not fit",
+        ),
+        "log": (
+            "stored, forgotten_stored, generation, told",
+            "the coordinator can die in the middle of a rebalance; the group falls back to what the log has",
+        ),
+    }
+)
+"""Feature modules: the variables that each brings, and what they mean. The base model has none of them."""
+
+SETS: tuple[frozenset[str], ...] = (
+    frozenset(),
+    *(frozenset({name}) for name in _FEATURES if name != "quiet"),
+    frozenset({"ids", "quiet"}),
+)
+_ONLY_THE_EXPLORER = frozenset({"ids", "log"})
+"""Feature sets whose N=2 models have more than 500,000 states: too many for TLC within the time of a check."""
+
+
+def in_ci(model_name: str) -> bool:
+    """Whether three engines go through the model in every full check: those with at most 500,000 states."""
+    too_large = any(f"base-{feature}-" in model_name for feature in _ONLY_THE_EXPLORER)
+    return not (too_large or model_name.endswith("-3"))
 
 
 @cache
@@ -24,6 +65,11 @@ def models() -> Mapping[str, Callable[[], Model]]:
             catalogue[f"alone-{rebalance}-{profile}"] = partial(
                 alone_model, rebalance, profile, properties.alone(rebalance)
             )
+            for features in SETS if profile == "deployed" else SETS[:1]:
+                for size in (2, 3) if not features and profile == "deployed" else (2,):
+                    name = "-".join(["base", *sorted(features), rebalance, profile, str(size)])
+                    claimed = properties.of_a_group(features)
+                    catalogue[name] = partial(base_model, rebalance, profile, size, claimed, features=features)
     return MappingProxyType(catalogue)
 
 
@@ -31,6 +77,8 @@ _EXPECTED: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "alone-eager-published": frozenset({"heartbeats-run", "eager-gives-up-first", "owns-nothing-outside", "commit-what-is-owned"}),
         "alone-cooperative-published": frozenset({"heartbeats-run", "owns-nothing-outside", "sync-after-join", "commit-what-is-owned", "to-a-known-coordinator"}),
+        "base-eager-published-2": frozenset({"one-owner", "owns-nothing-outside"}),
+        "base-cooperative-published-2": frozenset({"one-owner", "owns-nothing-outside"}),
     }
 )  # fmt: skip
 
@@ -38,3 +86,8 @@ _EXPECTED: Mapping[str, frozenset[str]] = MappingProxyType(
 def expected_violations(model_name: str) -> frozenset[str]:
     """The properties that a model is known to break, and must: those of the published profile (see the book of differences)."""
     return _EXPECTED.get(model_name, frozenset())
+
+
+def features() -> Mapping[str, tuple[str, str]]:
+    """Feature modules: name to (the variables that it brings, what they mean)."""
+    return _FEATURES

@@ -36,6 +36,7 @@ from groupspec.spec.composition.members import IDS, NO_YES, remembered
 
 GENERATIONS: Final = ("older", "stored", "next", "later")
 
+
 def frozen(features: frozenset[str]) -> Mapping[str, bool]:
     """What a model leaves out of the group: static members, limits, protocols that clash, and, without `ids`, member ids before joining."""
     return {
@@ -62,13 +63,23 @@ def variables(members: int, features: frozenset[str]) -> tuple[ModelVariable, ..
         ModelVariable("generation", GENERATIONS, "stored", (), "of the group"),
         ModelVariable("told", GENERATIONS, "older", ("members",), "the generation that the member was last told"),
     )
-    memory = (ModelVariable("told", ("older", "current"), "older", ("members",), "the generation that the member was last told"),)
+    memory = (
+        ModelVariable(
+            "told", ("older", "current"), "older", ("members",), "the generation that the member was last told"
+        ),
+    )
     return (
         ModelVariable("registered", IDS, "absent", ("members",), "what the group knows of the member's id"),
-        ModelVariable("forgotten", IDS, "absent", ("members",), "what the group knows of an id that the member has no more"),
+        ModelVariable(
+            "forgotten", IDS, "absent", ("members",), "what the group knows of an id that the member has no more"
+        ),
         *(kept if log else memory),
-        ModelVariable("leader", tuple(range(members + 1)), 0, (), "whose SyncGroup brings the assignment; 0: not chosen"),
-        ModelVariable("share", NO_YES, False, ("members", "partitions"), "the last assignment gives the partition to the member"),
+        ModelVariable(
+            "leader", tuple(range(members + 1)), 0, (), "whose SyncGroup brings the assignment; 0: not chosen"
+        ),
+        ModelVariable(
+            "share", NO_YES, False, ("members", "partitions"), "the last assignment gives the partition to the member"
+        ),
         ModelVariable("about_forgotten", NO_YES, False, (), "what happens now is about a member's forgotten id"),
     )
 
@@ -87,15 +98,24 @@ ALL_JOINED: Final = f"all({_AWAY.format(j='j')} and {_OLD_AWAY.format(j='j')} fo
 SOME_REJOINED: Final = "any(registered[j] == 'parked_join' or forgotten[j] == 'parked_join' for j in members)"
 UNSYNCED: Final = "any(registered[j] == 'unsynced' or forgotten[j] == 'unsynced' for j in members)"
 _STORED: Final = "any(stored[j] or forgotten_stored[j] for j in members)"
-OTHERS_JOINED: Final = f"all({_AWAY.format(j='j')} and {_OLD_AWAY.format(j='j')} for j in members if j != i) and {_OLD_AWAY.format(j='i')}"
-OTHERS_JOINED_BUT_FORGOTTEN: Final = f"all({_AWAY.format(j='j')} and {_OLD_AWAY.format(j='j')} for j in members if j != i) and {_AWAY.format(j='i')}"
+OTHERS_JOINED: Final = (
+    f"all({_AWAY.format(j='j')} and {_OLD_AWAY.format(j='j')} for j in members if j != i) and {_OLD_AWAY.format(j='i')}"
+)
+OTHERS_JOINED_BUT_FORGOTTEN: Final = (
+    f"all({_AWAY.format(j='j')} and {_OLD_AWAY.format(j='j')} for j in members if j != i) and {_AWAY.format(j='i')}"
+)
+
 
 def somebody_stored(features: frozenset[str]) -> str:
     """Whether the log's last record has members."""
-    return _STORED if "log" in features else "any(registered[j] != 'absent' or forgotten[j] != 'absent' for j in members)"
+    return (
+        _STORED if "log" in features else "any(registered[j] != 'absent' or forgotten[j] != 'absent' for j in members)"
+    )
 
 
-INDEXED: Final = frozenset({"group_join", "group_sync", "group_heartbeat", "group_leave", "group_commit", "group_session_expired"})
+INDEXED: Final = frozenset(
+    {"group_join", "group_sync", "group_heartbeat", "group_leave", "group_commit", "group_session_expired"}
+)
 """Events of the group that are about one member."""
 
 
@@ -104,23 +124,26 @@ def _answer(slot: str, value: str) -> Block:
 
 
 def _answers(log: bool) -> Mapping[tuple[str, str], Block]:
-  now = "generation" if log else _CURRENT
-  return {
-    ("group_join", "ANSWER_MEMBER_ID_REQUIRED"): _answer("call", "join_member_id_required"),
-    ("group_join", "ANSWER_UNKNOWN_MEMBER_ID"): _answer("call", "join_unknown_member"),
-    ("group_join", "ANSWER_COORDINATOR_NOT_AVAILABLE"): _answer("call", "join_coordinator_gone"),
-    ("group_join", "ANSWER_CURRENT_GENERATION"): (Set((("call[i]", "'join_accepted'"), ("told[i]", now))),),
-    ("group_sync", "ANSWER_UNKNOWN_MEMBER_ID"): _answer("call", "sync_unknown_member"),
-    ("group_sync", "ANSWER_ILLEGAL_GENERATION"): _answer("call", "sync_illegal_generation"),
-    ("group_sync", "ANSWER_REBALANCE_IN_PROGRESS"): _answer("call", "sync_rebalance_in_progress"),
-    ("group_sync", "ANSWER_COORDINATOR_NOT_AVAILABLE"): _answer("call", "sync_coordinator_gone"),
-    ("group_sync", "ANSWER_STORED_ASSIGNMENT"): (Set((("registered[i]", "'member'"), ("call[i]", "'sync_accepted'"))),),
-    ("group_heartbeat", "ANSWER_NONE"): _answer("beat", "none"),
-    ("group_heartbeat", "ANSWER_REBALANCE_IN_PROGRESS"): _answer("beat", "heartbeat_rebalance_in_progress"),
-    ("group_heartbeat", "ANSWER_UNKNOWN_MEMBER_ID"): _answer("beat", "heartbeat_unknown_member"),
-    ("group_heartbeat", "ANSWER_ILLEGAL_GENERATION"): _answer("beat", "heartbeat_illegal_generation"),
-    ("group_heartbeat", "ANSWER_COORDINATOR_NOT_AVAILABLE"): _answer("beat", "heartbeat_coordinator_gone"),
-}
+    now = "generation" if log else _CURRENT
+    return {
+        ("group_join", "ANSWER_MEMBER_ID_REQUIRED"): _answer("call", "join_member_id_required"),
+        ("group_join", "ANSWER_UNKNOWN_MEMBER_ID"): _answer("call", "join_unknown_member"),
+        ("group_join", "ANSWER_COORDINATOR_NOT_AVAILABLE"): _answer("call", "join_coordinator_gone"),
+        ("group_join", "ANSWER_CURRENT_GENERATION"): (Set((("call[i]", "'join_accepted'"), ("told[i]", now))),),
+        ("group_sync", "ANSWER_UNKNOWN_MEMBER_ID"): _answer("call", "sync_unknown_member"),
+        ("group_sync", "ANSWER_ILLEGAL_GENERATION"): _answer("call", "sync_illegal_generation"),
+        ("group_sync", "ANSWER_REBALANCE_IN_PROGRESS"): _answer("call", "sync_rebalance_in_progress"),
+        ("group_sync", "ANSWER_COORDINATOR_NOT_AVAILABLE"): _answer("call", "sync_coordinator_gone"),
+        ("group_sync", "ANSWER_STORED_ASSIGNMENT"): (
+            Set((("registered[i]", "'member'"), ("call[i]", "'sync_accepted'"))),
+        ),
+        ("group_heartbeat", "ANSWER_NONE"): _answer("beat", "none"),
+        ("group_heartbeat", "ANSWER_REBALANCE_IN_PROGRESS"): _answer("beat", "heartbeat_rebalance_in_progress"),
+        ("group_heartbeat", "ANSWER_UNKNOWN_MEMBER_ID"): _answer("beat", "heartbeat_unknown_member"),
+        ("group_heartbeat", "ANSWER_ILLEGAL_GENERATION"): _answer("beat", "heartbeat_illegal_generation"),
+        ("group_heartbeat", "ANSWER_COORDINATOR_NOT_AVAILABLE"): _answer("beat", "heartbeat_coordinator_gone"),
+    }
+
 
 _ACTS: Final[Mapping[str, Block]] = {
     "ADD_PENDING": (Call("forget_registered", ("i",)), Set((("registered[i]", "'pending'"),))),
@@ -253,14 +276,10 @@ _SHIFTED: Final = (
 )
 
 
-def assign(cooperative: bool, members: int, partitions: int) -> Block:
+def assign(cooperative: bool) -> Block:
     """The leader's assignment, `k` being who gets what has no home in this generation."""
-    in_generation = "(registered[{m}] == 'unsynced' or registered[{m}] == 'parked_sync')"
-    sets: list[tuple[str, str]] = []
-    for p in range(1, partitions + 1):
-        home = in_generation.format(m=p)
-        for m in range(1, members + 1):
-            chosen = home if m == p else f"not {home} and k == {m}"
-            others = [f"not (owns[{o}][{p}] and registered[{o}] != 'absent')" for o in range(1, members + 1) if o != m]
-            sets.append((f"share[{m}][{p}]", " and ".join([chosen, *others]) if cooperative else chosen))
-    return (Set(tuple(sets)),)
+    home = "any((registered[h] == 'unsynced' or registered[h] == 'parked_sync') for h in members if h == p)"
+    chosen = f"(m == p and {home} or m == k and not {home})"
+    if cooperative:
+        chosen += " and all(not (owns[o][p] and registered[o] != 'absent') for o in members if o != m)"
+    return (For("m", "members", (For("p", "partitions", (Set((("share[m][p]", chosen),)),)),)),)

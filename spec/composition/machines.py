@@ -40,7 +40,8 @@ class Freedom:
     Attributes:
         frozen: Variables and inputs that never change, and their value.
         refined: Variables that are not kept but read off others: name to expression (`i` is the member).
-        effects: What an effect assigns besides, or instead of what it assigns to refined variables: pairs (target, value).
+        effects: What an effect assigns besides: pairs (target, value).
+        follows: What is done right after an effect: instead of what it assigns to refined variables.
         words: (event, word) to what the word means where a row of that event emits it; None: the machines hear it.
         before: (event, word) to what is done before anybody hears it.
         index: The index of the member in its variables; empty if there is only one of the machine.
@@ -50,6 +51,7 @@ class Freedom:
     frozen: Mapping[str, Value] = field(default_factory=dict)
     refined: Mapping[str, str] = field(default_factory=dict)
     effects: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    follows: Mapping[str, Block] = field(default_factory=dict)
     words: Words = lambda _event, _word: None
     before: Words = lambda _event, _word: None
     index: str = "i"
@@ -138,6 +140,7 @@ class MachineCode:
             assignments = tuple(self._assignments(name, effect.set))
             if assignments:
                 yield Set(assignments, name)
+            yield from self.freedom.follows.get(name, ())
             words += effect.emit
         for word in words:
             yield from self._word(row.event, word)
@@ -155,7 +158,7 @@ class MachineCode:
         for variable, text in sets.items():
             if variable not in self.freedom.frozen and variable not in self.freedom.refined:
                 yield self._own(variable), self._expression(text, conditional=True) or "True"
-            elif variable in self.freedom.refined and effect not in self.freedom.effects:
+            elif variable in self.freedom.refined and effect not in self.freedom.follows:
                 raise ValueError(f"effect {effect} sets {variable}, which the model refines: say what it does instead")
         yield from self.freedom.effects.get(effect, ())
 

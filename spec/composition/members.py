@@ -15,12 +15,17 @@ its identity) stays in the network and is *late*: a late request is thrown away 
 as one. A new request takes the place of a late one. A heartbeat arrives as it is sent, and its answer is in flight unless it is NONE, which
 says nothing whenever it comes; one that is given up is gone (that late answers to heartbeats change nothing holds of the member alone).
 
+A LeaveGroup that arrives does to the group what the end of that id's session does, and one that is lost leaves the id to its session. So
+the base model has no LeaveGroup in flight: the session of a forgotten id may run out at once, which is the LeaveGroup that arrives. The
+feature `farewell` has it all the same.
+
 An id that a member forgets is not gone from the group: it moves to `forgotten`, where it lives until its LeaveGroup arrives, its
 session runs out, or a rebalance goes on without it. There is one such place for each member; the id forgotten last has it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -109,38 +114,50 @@ def remembered(features: frozenset[str]) -> str:
     return "'member' if registered[i] != 'absent' else forgotten[i]"
 
 
-def effects(partitions: int, features: frozenset[str]) -> dict[str, tuple[tuple[str, str], ...]]:
-    """What an effect assigns in the composition, besides or instead of what it assigns to `owned` and `will_own`."""
-    each = range(1, partitions + 1)
+def effects(features: frozenset[str]) -> dict[str, tuple[tuple[str, str], ...]]:
+    """What an effect assigns besides: what the member gives up in the network, and in the group's records."""
     given_up = _give_up_call(features)
-    no_more = tuple((f"will_have[i][{p}]", "False") for p in each)
+    forgets = (("forgotten[i]", remembered(features)), *_FORGET_ID, *(_FORGET_LOGGED if "log" in features else ()))
     return {
-        "take_assignment": tuple((f"owns[i][{p}]", f"share[i][{p}]") for p in each),
-        "take_smaller_assignment": tuple((f"will_have[i][{p}]", f"share[i][{p}]") for p in each),
-        "own_new": (*((f"owns[i][{p}]", f"will_have[i][{p}]") for p in each), *no_more),
-        "shrink": tuple((f"owns[i][{p}]", f"keeps[i] and owns[i][{p}] and will_have[i][{p}]") for p in each),
-        "forget_identity": (
-            ("forgotten[i]", remembered(features)),
-            *_FORGET_ID,
-            *(_FORGET_LOGGED if "log" in features else ()),
-            *given_up,
-            *_GIVE_UP_BEAT,
-        ),
+        "forget_identity": (*forgets, *given_up, *_GIVE_UP_BEAT),
         "forget_generation": (*given_up, *_GIVE_UP_BEAT),
-        "start_leaving": given_up,
-        "lose": (*no_more, *given_up),
-        "lose_instead": (*no_more, *given_up),
-        "lose_but_stay": (*no_more, *given_up),
-        "drop_rebalance": given_up,
-        "leave": (*no_more, *given_up),
+        **{
+            effect: given_up
+            for effect in ("start_leaving", "lose", "lose_instead", "lose_but_stay", "drop_rebalance", "leave")
+        },
     }
+
+
+def _each(*assignments: tuple[str, str]) -> Block:
+    return (For("p", "partitions", (Set(assignments),)),)
+
+
+_NO_MORE: Final = _each(("will_have[i][p]", "False"))
+FOLLOWS: Final = MappingProxyType(
+    {
+        "take_assignment": _each(("owns[i][p]", "share[i][p]")),
+        "take_smaller_assignment": _each(("will_have[i][p]", "share[i][p]")),
+        "own_new": _each(("owns[i][p]", "will_have[i][p]"), ("will_have[i][p]", "False")),
+        "shrink": _each(("owns[i][p]", "keeps[i] and owns[i][p] and will_have[i][p]")),
+        "lose": _NO_MORE,
+        "lose_instead": _NO_MORE,
+        "lose_but_stay": _NO_MORE,
+        "leave": _NO_MORE,
+    }
+)
+"""What an effect does to the partitions, where the tables say something of `owned` and `will_own`."""
 
 
 def _call(request: str) -> Block:
     return (Set((("call[i]", request), ("call_late[i]", "False"))),)
 
 
-WORDS: Final = MappingProxyType(
+def words(features: frozenset[str]) -> Mapping[str, Block]:
+    """What a word of a member does to the network. Without `farewell`, a LeaveGroup is as good as lost: see above."""
+    return _WORDS if "farewell" in features else {**_WORDS, "LeaveGroup": ()}
+
+
+_WORDS: Final = MappingProxyType(
     {
         "JoinGroup": (Set(_GIVE_UP_BEAT), *_call("'JoinGroup' if identity[i] == 'none' else 'JoinGroup_again'")),
         "SyncGroup": _call("'SyncGroup'"),
