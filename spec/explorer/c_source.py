@@ -24,6 +24,7 @@ from groupspec.spec.compiler.expressions import (
 )
 from groupspec.spec.compiler.model import IndexSet
 from groupspec.spec.compiler.resolved import Assign, Body, Branch, Instruction, Invoke, Loop
+from groupspec.spec.explorer.c_packing import packing
 from groupspec.spec.explorer.folding import Folding
 from groupspec.spec.explorer.layout import Layout
 from groupspec.spec.explorer.program import Program
@@ -37,7 +38,7 @@ def c_source(program: Program, folding: Folding | None = None) -> str:
     renamings = len(folding.folds) if folding is not None else 1
     parts = [*writer.head(renamings), *writer.state(), *writer.bodies(), *writer.actions(), *writer.properties()]
     folds = _folding(program.layout, folding) if folding is not None else []
-    return "\n".join([*parts, *_packing(program.layout), *folds, "", SEARCH.read_text()])
+    return "\n".join([*parts, *packing(program.layout), *folds, "", SEARCH.read_text()])
 
 
 class _Writer:
@@ -205,23 +206,6 @@ class _Writer:
         return f"({{ int {result} = {int(node.every)}; {loop} {result}; }})"
 
 
-def _packing(layout: Layout) -> Iterator[str]:
-    yield "static void pack(const uint8_t *c, uint64_t *w) {"
-    for word in range(layout.words):
-        parts = [
-            f"(uint64_t)c[{field.position}] << {field.shift}"
-            for field in layout.fields
-            if field.word == word and field.bits
-        ]
-        yield f"    w[{word}] = {' | '.join(parts) or '0'};"
-    yield "}"
-    yield "static void unpack(const uint64_t *w, uint8_t *c) {"
-    for field in layout.fields:
-        value = f"w[{field.word}] >> {field.shift} & {(1 << field.bits) - 1}" if field.bits else "0"
-        yield f"    c[{field.position}] = (uint8_t)({value});"
-    yield "}"
-
-
 def _folding(layout: Layout, folding: Folding) -> Iterator[str]:
     """For each renaming the packed state after it; and what says which renamings are to be tried."""
     for number, fold in enumerate(folding.folds):
@@ -229,6 +213,7 @@ def _folding(layout: Layout, folding: Folding) -> Iterator[str]:
             if values is not None:
                 yield f"static const uint8_t R{number}_{position}[] = {{{', '.join(map(str, values))}}};"
         yield f"static void rename_{number}(const uint8_t *c, uint64_t *w) {{"
+        # Straight into words: bytes written one by one cannot be read back eight at a time without a wait.
         for word in range(layout.words):
             parts = []
             for field in layout.fields:

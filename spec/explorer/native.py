@@ -19,6 +19,7 @@ from groupspec.spec.explorer.exploration import ExplorerProblem
 from groupspec.spec.explorer.program import Program
 
 COMPILE_SECONDS = 300
+OPTIMISE = "-O2"
 _UNLIMITED = (1 << 64) - 1
 _PACKED, _PARENTS, _NUMBERS = 0, 1, 2
 
@@ -31,12 +32,13 @@ def compiler() -> str | None:
     )
 
 
-def build(source: str, optimise: str = "-O2") -> Path:
-    """The library made from C source; from the cache if it was made before.
+def build(source: str, optimise: str = "") -> Path:
+    """The library made from C source; from the cache if it was made before. `optimise`: instead of OPTIMISE.
 
     Raises:
         ExplorerProblem: there is no compiler, or it fails.
     """
+    optimise = optimise or OPTIMISE
     name = hashlib.sha256(f"{optimise}\n{source}".encode()).hexdigest()[:32]
     library = _cache() / f"{name}.so"
     if library.exists():

@@ -11,7 +11,6 @@ from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.model_check import ModelError
 from groupspec.spec.compiler.tests.toy_model import toy_model
 from groupspec.spec.explorer import ExplorerProblem, Limits, Progress, explore, native_source, replay
-from groupspec.spec.explorer import native as native_module
 from groupspec.spec.explorer.engine import EngineName
 from groupspec.spec.explorer.native import compiler
 from groupspec.spec.explorer.tests.samples import (
@@ -102,9 +101,9 @@ def test_a_limit_of_time_is_looked_at_before_anything_is_done(engine: EngineName
 
 @each_engine
 def test_a_limit_of_memory_costs_the_edges_first_and_then_the_rest(engine: EngineName) -> None:
-    model = counter_model(14)
+    model = counter_model(13)
     whole = explore(model, engine=engine)
-    little = explore(model, engine=engine, limits=Limits(max_memory=whole.memory_bytes - 100_000))
+    little = explore(model, engine=engine, limits=Limits(max_memory=whole.memory_bytes - 10_000))
     assert little.verdict == "complete"
     assert little.unchecked["zero-again"] == "the edges were not kept"
     least = explore(model, engine=engine, limits=Limits(max_memory=whole.memory_bytes // 4))
@@ -177,21 +176,33 @@ def test_a_trace_of_another_model_does_not_replay() -> None:
     assert caught.value.next_step
 
 
-def test_without_a_compiler_auto_is_python_and_native_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_compiler_auto_is_python_and_native_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, empty_cache: Path
+) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("CC", raising=False)
     assert explore(toy_model(1)).engine == "python"
-    monkeypatch.setattr(native_module, "_cache", lambda: Path("/nowhere"))
+    assert not list(empty_cache.iterdir())
     with pytest.raises(ExplorerProblem, match="there is no C compiler") as caught:
         explore(toy_model(1), engine="native")
     assert caught.value.next_step == 'install one, or use engine="python"'
 
 
 @pytest.mark.skipif(compiler() is None, reason="no C compiler")
-def test_a_compiler_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_compiler_that_fails_is_named(monkeypatch: pytest.MonkeyPatch, empty_cache: Path) -> None:
     monkeypatch.setenv("CC", "false")
+    assert not list(empty_cache.iterdir())
     with pytest.raises(ExplorerProblem, match="the C compiler failed"):
-        explore(replace(toy_model(1), name="never-compiled-before"), engine="native")
+        explore(toy_model(1), engine="native")
+
+
+@pytest.mark.skipif(compiler() is None, reason="no C compiler")
+def test_what_was_compiled_is_kept(empty_cache: Path) -> None:
+    explore(toy_model(1), engine="native")
+    (library,) = empty_cache.glob("*.so")
+    before = library.stat().st_mtime_ns
+    explore(toy_model(1), engine="native")
+    assert [(each, each.stat().st_mtime_ns) for each in empty_cache.iterdir()] == [(library, before)]
 
 
 def test_the_generated_c_keeps_the_names_of_the_model() -> None:

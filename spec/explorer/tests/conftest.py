@@ -1,0 +1,21 @@
+"""What the explorer's tests compile runs for a moment only: it is compiled quickly, and kept nowhere but here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from groupspec.spec.explorer import native
+
+
+@pytest.fixture(autouse=True)
+def quick_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "OPTIMISE", "-O0")
+
+
+@pytest.fixture
+def empty_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A cache in which nothing was compiled yet."""
+    monkeypatch.setattr(native, "_cache", lambda: tmp_path)
+    return tmp_path
