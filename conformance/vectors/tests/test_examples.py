@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from groupspec.conformance.generate import folder_path
-from groupspec.conformance.vectors import read_vectors
+from groupspec.conformance.vectors import Step, VectorState, read_vectors
 from groupspec.conformance.vectors.examples.run_vectors import Run
 
 VECTORS = folder_path("conformance") / "vectors"
@@ -90,3 +90,66 @@ def test_a_member_written_from_the_book_alone_passes_all_and_each_planted_bug_is
     planted = {(rebalance, bug) for rebalance, bug, _, _ in rows if bug}
     assert len({bug for _, bug in planted}) >= 8
     assert all(int(failed) for _, bug, failed, _ in rows if bug)
+
+
+JOINS = ["subscribed_to_topics", "application_polled"]
+GIVES_UP = {
+    "JoinGroup": [*JOINS, "leave_requested"],
+    "SyncGroup and Heartbeat": [*JOINS, "join_accepted", "heartbeat_due", "leave_requested"],
+    "OffsetCommit": [
+        *JOINS,
+        "join_accepted",
+        "sync_accepted",
+        "partitions_assigned",
+        "rejoin_requested",
+        "leave_requested",
+        "callback_started",
+        "partitions_revoked",
+    ],
+}
+"""Ways into a group and out of it that leave a request behind whose answer nobody waits for."""
+FORGETS_THE_COORDINATOR = [
+    "commit_or_fetch_asked",
+    "asks_settled",
+    "commit_or_fetch_asked",
+    "ask_coordinator_gone",
+    "lookup_retriable",
+    "asks_settled",
+    "lookup_backoff_elapsed",
+]
+
+
+def past(run: Run, start: VectorState) -> list[Step]:
+    """From a consumer that has only been started, through lives that left requests of each kind unanswered, back to it."""
+    lives = [*GIVES_UP["JoinGroup"] * 9, *GIVES_UP["SyncGroup and Heartbeat"] * 9]
+    if start.config["auto_commit"]:
+        lives += GIVES_UP["OffsetCommit"] * 9
+    names = [*lives[:2], "lookup_found", *lives[2:], *FORGETS_THE_COORDINATOR]
+    here, steps = start, list[Step]()
+    for name in names:
+        step = next(s for s in here.does if s.event.name == name and s.event.inputs.get("gains", True))
+        steps.append(step)
+        here = run.file.states[step.target]
+    assert here is start
+    return steps
+
+
+@pytest.mark.exhaustive
+@PROTOCOLS
+def test_J9_late_answers_change_nothing_in_a_core_that_has_lived(rebalance: str) -> None:
+    run = run_of(rebalance)
+    kinds: set[str] = set()
+    for state in run.file.states[::25]:
+        way = run.file.way_to(state.number)
+        lived = [step for first in way[:1] for step in (first, *past(run, run.file.states[first.target]))]
+        here = run.walk(run.file.start_of(state.number), [*lived, *way[1:]])
+        assert here is state, run.failures
+        for event in state.stays:
+            if event.inputs.get("current") is False and run.take("late answers", state, Step(event, (), state.number)):
+                kinds.add(event.name)
+
+    assert run.failures == []
+    # Lookups are never given up while the consumer runs; every other kind of answer has come too late.
+    late = {event.name for event in run.file.events if event.inputs.get("current") is False}
+    assert late - kinds == {"lookup_found", "lookup_retriable", "lookup_fatal"}
+    assert run.counts["late answers passed"] >= 20 * len(run.file.states[::25])
