@@ -59,6 +59,12 @@ def a_refused_commit_stays_without_consequence() -> None:
         on_answer("OffsetCommit", error, as_error="GROUP_AUTHORIZATION_FAILED")
 
 
+@breaker("P81", "J9")
+def a_refused_commit_loses_the_assignment_in_a_round() -> None:
+    """ILLEGAL_GENERATION for a commit is judged although a JoinGroup is out, whose answer decides about the identity."""
+    instead(Commits, "_is_judged_by_membership", lambda self: not self._is_standalone())
+
+
 @breaker("P54", "M3")
 def a_refused_commit_stops_the_rebalance() -> None:
     """When the commit before the rebalance fails, the rebalance does not go on."""

@@ -10,6 +10,7 @@ from groupspec.impl.core.assignors import Member, sticky
 from groupspec.impl.core.config import INT32_MAX, JOIN_GROUP_EXTRA_MS, Config, RebalanceProtocol
 from groupspec.impl.core.context import Context, Identity
 from groupspec.impl.core.core import Core
+from groupspec.impl.core.heartbeats import Heartbeats
 from groupspec.impl.core.joining import Joining
 from groupspec.impl.core.leading import Leading
 from groupspec.impl.core.membership import IN_A_ROUND, Membership, RebalanceState
@@ -71,6 +72,21 @@ def the_rejoin_is_forgotten_at_the_join() -> None:
         return join_accepted
 
     around(Joining, "join_accepted", make)
+
+
+@breaker("P10", "J2")
+def a_rejoin_is_needed_only_if_something_differs() -> None:
+    """Whether to join again is derived from the subscription: if it is the one that was joined with, nothing is to be done."""
+
+    def make(original: Method) -> Method:
+        def may_join(self: Membership) -> bool:
+            joined_with = self._core.joining._joined_topics
+            differs = self._core.subscription.topics() != joined_with or not self._context.identity.member_id
+            return bool(original(self)) and differs
+
+        return may_join
+
+    around(Membership, "_may_join", make)
 
 
 @breaker("P24", "J2 J4")
@@ -446,6 +462,12 @@ def a_fenced_member_is_not_told() -> None:
         return report
 
     around(Context, "report", make)
+
+
+@breaker("P77", "X2")
+def only_commits_tell_of_the_fencing() -> None:
+    """FENCED_INSTANCE_ID in answer to a heartbeat silences the member, and nobody is told."""
+    instead(Heartbeats, "fenced", lambda self, code: (self._ended(), self._core.membership.fenced()))
 
 
 @breaker("X1-heartbeat-anonymous", "X1")

@@ -155,6 +155,20 @@ def the_network_is_polled_inside_a_lock() -> None:
     around(BackgroundDriver, "_turn", make)
 
 
+@breaker("P70", "T1")
+def who_waits_holds_the_lock_that_the_answer_needs() -> None:
+    """A call that waits for its future holds the lock under which futures are completed."""
+
+    def make(original: Method) -> Method:
+        def wait_until(self: BackgroundDriver, happened: object, deadline_ms: int | None) -> bool:
+            with self._futures._lock:
+                return bool(original(self, happened, deadline_ms))
+
+        return wait_until
+
+    around(BackgroundDriver, "wait_until", make)
+
+
 @breaker("T2-unguarded", "T2")
 def what_both_threads_touch_has_no_lock() -> None:
     """The subscription's state is read and written without its lock."""

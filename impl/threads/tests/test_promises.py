@@ -100,6 +100,17 @@ def test_T1_a_callback_holds_no_lock_that_the_background_thread_needs() -> None:
         assert stage.state == "PREPARING_REBALANCE"
 
 
+def test_T1_who_waits_holds_no_lock_that_the_answer_needs() -> None:
+    with Stage() as stage:
+        stage.stable(0)
+        commit = stage.begin(lambda consumer: consumer.commit({FIRST: 5}))
+        stage.error("OffsetCommit", "NONE")
+        assert commit.outcome() is None
+        poll = stage.begin_poll(60_000)
+        stage.fetched(10)
+        assert [record.offset for record in poll.outcome()] == [10]
+
+
 class _Guarded:
     """A lock, and the shared state that may be touched only by who holds it; every hold is counted."""
 
