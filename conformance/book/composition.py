@@ -17,7 +17,9 @@ from typing import Final
 
 from groupspec.conformance.book import addresses
 from groupspec.conformance.book.page import Page
+from groupspec.conformance.engines.texts import MOST_MEMBERS
 from groupspec.spec.compiler.model import Action, Block, Call, For, If, Model, ModelProperty, Set
+from groupspec.spec.compiler.tla import module_name
 
 _HOME: Final = "groupspec.spec.composition"
 
@@ -122,6 +124,7 @@ def composition_pages(catalogue: Mapping[str, Model], module: ModuleType | None 
             {
                 "model": model,
                 "doc": _whole_doc(model),
+                "texts": _texts(model),
                 "arrows": [(action, *action.arrow) for action in model.actions if any(action.arrow)],
                 "actions": [(action, code(action.body)) for action in model.actions],
                 "procedures": [(procedure, code(procedure.body)) for procedure in model.procedures],
@@ -183,6 +186,13 @@ def by_kind(found: list[Claim]) -> list[tuple[str, str, list[Claim]]]:
 
 def _whole_doc(model: Model) -> str:
     return model.doc or "No text says what this is a model of."
+
+
+def _texts(model: Model) -> tuple[str, ...]:
+    """Where the same model is committed for other engines."""
+    if model.name not in models() or model.sizes["members"] > MOST_MEMBERS:
+        return ()
+    return f"conformance/generated/tla/{module_name(model)}.tla", f"conformance/generated/promela/{model.name}.pml"
 
 
 def parameters(action: Action) -> str:

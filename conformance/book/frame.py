@@ -87,11 +87,13 @@ def _emits(effect: Effect) -> object:
 
 
 def _inputs(event: VectorEvent) -> str:
-    """What comes with an event, in words: a yes is its name, an answer that is not late says nothing of that."""
+    """What comes with an event, in words: a yes is its name. What is as usual (its initial value) is not told."""
     told = []
     for name, value in event.inputs.items():
+        if value == vocabulary.VARIABLES[name].initial:
+            continue
         if name == "current":
-            told += [] if value else ["late"]
+            told.append("late")
         elif isinstance(value, bool):
             told.append(name if value else f"not {name}")
         else:
