@@ -37,6 +37,13 @@ def committed(subject: Subject, rebalance: str) -> VectorFile:
     return read_vectors(folder_path("conformance") / "vectors" / "data" / file_name(subject, rebalance))
 
 
+def feasible_pairs(name: str) -> list[str]:
+    """What coverage counts against."""
+    listed = folder_path("conformance") / "generated" / "feasible" / f"{name}.deployed.json"
+    pairs: list[str] = json.loads(listed.read_text(encoding="utf-8"))["feasible_pairs"]
+    return pairs
+
+
 def lines(subject: Subject, rebalance: str) -> Iterator[object]:
     """Every line of the committed file."""
     file = folder_path("conformance") / "vectors" / "data" / file_name(subject, rebalance)
@@ -106,9 +113,14 @@ def test_every_feasible_pair_of_a_member_has_its_vector(rebalance: str) -> None:
     member = next(subject for subject in SUBJECTS if subject.name == "member")
     file = committed(member, rebalance)
 
-    listed = folder_path("conformance") / "generated" / "feasible" / f"member.{rebalance}.deployed.json"
-    feasible = json.loads(listed.read_text(encoding="utf-8"))["feasible_pairs"]
-    assert sorted(" ".join((pair.machine, *pair.rows)) for pair in file.pairs) == feasible
+    assert sorted(" ".join((pair.machine, *pair.rows)) for pair in file.pairs) == feasible_pairs(f"member.{rebalance}")
+
+
+@pytest.mark.parametrize("rebalance", ["eager", "cooperative"])
+def test_every_feasible_pair_of_a_partition_has_its_vector(rebalance: str) -> None:
+    partition = next(subject for subject in SUBJECTS if subject.name == "partition")
+    pairs = {" ".join((pair.machine, *pair.rows)) for pair in committed(partition, "any").pairs}
+    assert pairs >= set(feasible_pairs(f"subscription.{rebalance}"))
 
 
 @EACH_FILE
