@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -11,6 +12,7 @@ from groupspec.spec.expiry.proofs import ARITHMETICS, boundary, claims, prove, s
 from groupspec.spec.expiry.small import shortest_run
 from groupspec.spec.expiry.theorems import THEOREMS, Theorem
 from groupspec.spec.expiry.zones import Endless, explore
+from groupspec.spec.kip62 import DELAYS
 from groupspec.spec.rules import RULES
 
 each_theorem = pytest.mark.parametrize("theorem", THEOREMS.values(), ids=list(THEOREMS))
@@ -105,6 +107,30 @@ def test_p1_the_effective_poll_timeout_differs_where_the_poll_limit_is_the_short
     assert claims(deployed, 0, {"processing": 7, "max_poll": 5})
     assert not claims(kip_62, 0, {"processing": 7, "max_poll": 5, "session": 9})
     assert claims(kip_62, 0, {"processing": 7, "max_poll": 5, "session": 7})
+
+
+def test_g1_g5_g6_with_a_network_that_takes_no_time_the_group_s_machine_says_the_same() -> None:
+    """`kip62.DELAYS` is played through with the coordinator's rows; the theorems know no rows, and agree."""
+    lasts = {delay.situation: delay.lasts for delay in DELAYS}
+    still = {"granularity": 0, "latency": 0}
+    crash, abandoned = THEOREMS["rebalance-delayed-by-a-crash"], THEOREMS["rebalance-delayed-by-the-abandoned"]
+
+    assert lasts["crashes"] == "min(session, rebalance)"
+    assert lasts["heartbeats, and never joins"] == "rebalance"
+    for session, rebalance, delay in product(range(1, 6), repeat=3):
+        lengths = {**still, "session": session, "rebalance": rebalance, "delay": delay, "max_poll": 99}
+        assert claims(crash, 0, lengths) == (delay <= min(session, rebalance))
+        assert claims(abandoned, 0, lengths) == (delay <= rebalance)
+
+
+def test_g1_a_member_stays_if_it_polls_before_the_rebalance_timeout() -> None:
+    (stays,) = (delay.stays for delay in DELAYS if delay.situation == "polls, and joins")
+
+    assert stays == "poll < rebalance"
+    for poll, rebalance in product(range(1, 6), repeat=2):
+        at_once = {"interval": 0, "granularity": 0, "latency": 0, "callback": 0}
+        expelled = claims(THEOREMS["rebalance-in-poll"], 0, {**at_once, "processing": poll, "max_poll": rebalance})
+        assert expelled == (not poll < rebalance)
 
 
 def test_a_model_whose_rounds_restart_no_clock_ends_with_an_error() -> None:
