@@ -16,9 +16,9 @@ The machines need no case of their own for any of it: `broker_group.py` takes le
 (`JOIN_GROUP_VERSIONS`), which kinds of client there are (`CLIENTS`), and what follows for the length of a rebalance
 (`DELAYS`), which a test plays through with the group's machine and a clock.
 
-An old client has no machine of its own. Where its heartbeats come from is all that differs, and a member that is silent is the same
-on the wire as one that heartbeats from a thread that stands still. What that costs it, for all lengths of time and with the way
-to the coordinator and back, is proved in `expiry/theorems.py`; here the network takes no time.
+An old client has no machine of its own. Where its heartbeats come from is all that differs, and a member that is silent is the
+same on the wire as one that heartbeats from a thread that stands still. What that costs it, for all lengths of time and with the
+way to the coordinator and back, is proved in `expiry/theorems.py`; here the network takes no time.
 
 Sources: KIP-62, "Proposed Changes", "Compatibility, Deprecation, and Migration Plan"; KIP-394; KIP-345; KIP-814; Kafka
 JoinGroupRequest.json, GroupMetadataManager.

@@ -28,7 +28,7 @@ def test_it_holds_for_all_numbers(theorem: Theorem, arithmetic: int) -> None:
 @each_theorem
 @both_arithmetics
 def test_walking_through_every_state_with_small_numbers_says_the_same(theorem: Theorem, arithmetic: int) -> None:
-    assert small_disagreement(theorem, arithmetic, 1 if len(theorem.parameters) > 5 else 2) is None
+    assert small_disagreement(theorem, arithmetic, 1 if len(theorem.parameters) > 4 else 2) is None
 
 
 @pytest.mark.exhaustive
