@@ -1,7 +1,30 @@
 // Search, and zoom in pictures. Everything can be read without this script; it loads nothing but the index beside it.
 "use strict";
 
-// Pictures: buttons, ctrl + wheel or a pinch zoom; a drag moves. What is shown is a window (x, y, w, h) on the drawing.
+// Pictures. Buttons zoom everywhere. With a finger, the frame scrolls and pinches as the page does; with a mouse, ctrl + wheel
+// zooms and a drag moves: what is shown then is a window (x, y, w, h) on the drawing.
+const SMALLEST = 0.72; // letters are not read at less of their size
+const buttons = (figure, larger, smaller, readable, whole, hint) => {
+  const bar = document.createElement("div");
+  bar.className = "zoom-buttons";
+  for (const [text, title, act] of [["+", "larger", larger], ["−", "smaller", smaller], ["readable", "letters at a size that can be read", readable], ["whole", "all of it", whole]]) {
+    const button = document.createElement("button");
+    Object.assign(button, { type: "button", textContent: text, title });
+    button.addEventListener("click", act);
+    bar.append(button);
+  }
+  bar.append(Object.assign(document.createElement("span"), { textContent: hint }));
+  figure.prepend(bar);
+};
+const scrolled = (figure) => {
+  const svg = figure.querySelector("svg");
+  const width = (svg.viewBox.baseVal.width * 4) / 3;
+  const set = (pixels) => Object.assign(svg.style, { minWidth: "0", width: `${pixels}px` });
+  const zoom = (factor) => set(svg.getBoundingClientRect().width * factor);
+  const readable = () => set(width * SMALLEST);
+  buttons(figure, () => zoom(4 / 3), () => zoom(3 / 4), readable, () => set(figure.clientWidth - 2), "");
+  readable();
+};
 const live = (figure) => {
   const frame = figure.querySelector(".drawing");
   const svg = frame.querySelector("svg");
@@ -32,51 +55,33 @@ const live = (figure) => {
   const readable = () => {
     // Never smaller than letters can be read at, from the top left, where the main path begins.
     const fits = frame.clientWidth / (W * natural);
-    view.w = fits >= 0.72 ? W : frame.clientWidth / (natural * 0.72);
-    Object.assign(view, { x: fits >= 0.72 ? x0 : x0 - 4, y: y0 });
+    view.w = fits >= SMALLEST ? W : frame.clientWidth / (natural * SMALLEST);
+    Object.assign(view, { x: fits >= SMALLEST ? x0 : x0 - 4, y: y0 });
     draw();
   };
   figure.classList.add("live");
   svg.removeAttribute("width");
   svg.removeAttribute("height");
   svg.setAttribute("preserveAspectRatio", "xMidYMin meet");
-  const height = () => { frame.style.height = `${Math.min(innerHeight * 0.84, Math.max((frame.clientWidth * H) / W, H * natural * 0.72))}px`; };
+  const height = () => { frame.style.height = `${Math.min(innerHeight * 0.84, Math.max((frame.clientWidth * H) / W, H * natural * SMALLEST))}px`; };
   height();
-  const bar = document.createElement("div");
-  bar.className = "zoom-buttons";
-  for (const [text, title, act] of [["+", "larger", () => zoom(0.75)], ["−", "smaller", () => zoom(1 / 0.75)], ["readable", "letters at a size that can be read", readable], ["whole", "all of it", whole]]) {
-    const button = document.createElement("button");
-    Object.assign(button, { type: "button", textContent: text, title });
-    button.addEventListener("click", act);
-    bar.append(button);
-  }
-  bar.append(Object.assign(document.createElement("span"), { textContent: "drag to move, ctrl + wheel or pinch to zoom" }));
-  figure.prepend(bar);
+  buttons(figure, () => zoom(3 / 4), () => zoom(4 / 3), readable, whole, "drag to move, ctrl + wheel to zoom");
 
-  const fingers = new Map();
+  let held = null;
   let moved = 0;
-  frame.addEventListener("pointerdown", (event) => {
-    moved = 0;
-    fingers.set(event.pointerId, event);
-  });
+  frame.addEventListener("pointerdown", (event) => { moved = 0; held = event; });
   frame.addEventListener("pointermove", (event) => {
-    const before = fingers.get(event.pointerId);
-    if (!before) return;
-    const others = [...fingers.values()].filter((finger) => finger.pointerId !== event.pointerId);
-    if (others.length) {
-      const apart = (a, b) => Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY) || 1;
-      zoom(apart(before, others[0]) / apart(event, others[0]));
-    } else {
-      const scale = view.w / frame.clientWidth;
-      view.x -= (event.clientX - before.clientX) * scale;
-      view.y -= (event.clientY - before.clientY) * scale;
-      draw();
-    }
-    moved += Math.abs(event.clientX - before.clientX) + Math.abs(event.clientY - before.clientY);
+    if (!held) return;
+    const scale = view.w / frame.clientWidth;
+    const [dx, dy] = [event.clientX - held.clientX, event.clientY - held.clientY];
+    view.x -= dx * scale;
+    view.y -= dy * scale;
+    draw();
+    moved += Math.abs(dx) + Math.abs(dy);
     if (moved > 5 && !frame.hasPointerCapture(event.pointerId)) frame.setPointerCapture(event.pointerId);
-    fingers.set(event.pointerId, event);
+    held = event;
   });
-  for (const end of ["pointerup", "pointercancel", "pointerleave"]) frame.addEventListener(end, (event) => fingers.delete(event.pointerId));
+  for (const end of ["pointerup", "pointercancel", "pointerleave"]) frame.addEventListener(end, () => { held = null; });
   frame.addEventListener("click", (event) => { if (moved > 5) event.preventDefault(); }, true);
   frame.addEventListener("dragstart", (event) => event.preventDefault());
   frame.addEventListener("wheel", (event) => {
@@ -90,7 +95,7 @@ const live = (figure) => {
   addEventListener("afterprint", draw);
   readable();
 };
-document.querySelectorAll("figure[data-zoom]").forEach(live);
+document.querySelectorAll("figure[data-zoom]").forEach(matchMedia("(pointer: coarse)").matches ? scrolled : live);
 
 // Search: all words must occur; a title that is the query comes first, then titles that begin with it, then the rest.
 const form = document.querySelector(".search");
