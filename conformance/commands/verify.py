@@ -39,6 +39,7 @@ SIGNS = {"ok": "OK", "failed": "FAILED", "inconclusive": "INCONCLUSIVE"}
 @click.option("--checkpoint", type=click.Path(path_type=Path), metavar="FILE", help="Go on from here, and write here.")
 @click.option("--fold", is_flag=True, help="Count states that differ by a renaming of members once.")
 @click.option("--held", is_flag=True, help="Instead: which check notices that a rule is broken, for every rule.")
+@click.option("--safety", is_flag=True, help="Leave liveness out, which takes TLC longer than all the rest.")
 @click.option("--list", "listing", is_flag=True, help="Show the models that there are.")
 @json_option
 def command(
@@ -53,6 +54,7 @@ def command(
     checkpoint: Path | None,
     fold: bool,
     held: bool,
+    safety: bool,
     listing: bool,
     json_file: Path | None,
 ) -> int:
@@ -88,7 +90,7 @@ def command(
             traces: dict[str, Trace] = {}
             for name in engines:
                 steps.now(f"{each.name}: {name}")
-                run, found = _run(name, each, limits, fold, checkpoint, steps.now)
+                run, found = _run(name, each, limits, fold, checkpoint, safety, steps.now)
                 runs.append(run)
                 traces |= found
                 steps.done()
@@ -124,10 +126,16 @@ def _only_the_explorer_can(
 
 
 def _run(
-    engine: str, model: Model, limits: EngineLimits, fold: bool, checkpoint: Path | None, now: Callable[[str], None]
+    engine: str,
+    model: Model,
+    limits: EngineLimits,
+    fold: bool,
+    checkpoint: Path | None,
+    safety: bool,
+    now: Callable[[str], None],
 ) -> tuple[EngineRun, dict[str, Trace]]:
     if engine != "python":
-        return run_engine(engine, model, limits), {}
+        return run_engine(engine, model, limits, liveness=not safety), {}
     run, found = run_explorer(model, limits, fold, checkpoint, lambda where: now(str(where)))
     if checkpoint and run.outcome == "inconclusive":
         run = replace(run, problem=f"{run.problem}; go on with the same command: {checkpoint}")

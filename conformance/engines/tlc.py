@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from groupspec.conformance.engines.process import Ended, run_bounded
-from groupspec.conformance.engines.result import EngineLimits, EngineRun, watched
+from groupspec.conformance.engines.result import Answer, EngineLimits, EngineRun, watched
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.spark.java import java_home
 from groupspec.spec.compiler.model import Model
@@ -97,11 +98,16 @@ def run_tlc(model: Model, limits: EngineLimits, tlc: Tlc | None = None, liveness
     tlc = tlc or find_tlc()
     ended = _check(tlc, model, tla_config(model, watch=True), limits)
     run = _understand(model, tlc, ended)
-    if run.outcome != "complete" or not liveness:
+    claims = [claim.id for claim in model.properties if claim.kind == "leads_to"]
+    if run.outcome != "complete" or not liveness or not claims:
         return run
-    for claim in model.properties:
-        if claim.kind == "leads_to":
-            run = _liveness(model, tlc, claim.id, limits, run)
+    # All at once first, because that is what mostly suffices; TLC does not say which one is violated if one is.
+    together = _liveness(model, tlc, claims, limits, run)
+    if len(claims) == 1 or not together.violated - run.violated:
+        return together
+    run = replace(run, seconds=together.seconds)
+    for claim in claims:
+        run = _liveness(model, tlc, [claim], limits, run)
     return run
 
 
@@ -148,22 +154,28 @@ def _understand(model: Model, tlc: Tlc, ended: Ended) -> EngineRun:
     )
 
 
-def _liveness(model: Model, tlc: Tlc, claim: str, limits: EngineLimits, run: EngineRun) -> EngineRun:
-    """One leads-to property: TLC does not say which one is violated if there are several."""
-    ended = _check(tlc, model, tla_config(model, liveness=True, only=claim), limits)
+def _liveness(model: Model, tlc: Tlc, claims: Sequence[str], limits: EngineLimits, run: EngineRun) -> EngineRun:
+    """Leads-to properties in one run of TLC; if one is violated, all of them are told to be."""
+    ended = _check(tlc, model, tla_config(model, liveness=True, only=claims), limits)
     run = replace(run, seconds=run.seconds + ended.seconds)
     if "Temporal properties were violated" in ended.output:
         actions = {written: name for name, written in action_names(model).items()}
         steps = [first or second for first, second in _STEP.findall(ended.output)]
         told = tuple(actions.get(step, step) for step in steps if step != "Initial")
-        return replace(run, properties={**run.properties, claim: "violated"}, traces={**run.traces, claim: told})
+        answers: dict[str, Answer] = dict.fromkeys(claims, "violated")
+        traces = dict.fromkeys(claims, told)
+        return replace(run, properties={**run.properties, **answers}, traces={**run.traces, **traces})
     if "Model checking completed. No error has been found" in ended.output:
-        return replace(run, properties={**run.properties, claim: "holds"})
+        answers = dict.fromkeys(claims, "holds")
+        return replace(run, properties={**run.properties, **answers})
+    named = ", ".join(claims)
+    answers = dict.fromkeys(claims, "not decided")
+    run = replace(run, properties={**run.properties, **answers})
     if ended.code is None or any(sign in ended.output for sign in _OUT_OF_MEMORY):
         what = "its time was up" if ended.code is None else "out of memory"
-        said = f"{claim} was not decided: {what}; allow more with --max-seconds or --max-memory"
+        said = f"{named}: not decided, {what}; allow more with --max-seconds or --max-memory, or ask for --safety"
         return replace(run, outcome="inconclusive", problem=said)
-    return replace(run, outcome="failed", problem=f"TLC failed on {claim} (exit code {ended.code}): {_errors(ended)}")
+    return replace(run, outcome="failed", problem=f"TLC failed on {named} (exit code {ended.code}): {_errors(ended)}")
 
 
 def _errors(ended: Ended) -> str:

@@ -97,7 +97,7 @@ def test_a_limit_leaves_it_inconclusive_and_a_checkpoint_goes_on(tmp_path: Path,
 def test_a_missing_engine_is_named_and_proves_nothing(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def absent(engine: str, model: Model, limits: EngineLimits) -> EngineRun:
+    def absent(engine: str, model: Model, limits: EngineLimits, liveness: bool) -> EngineRun:
         return EngineRun(engine, "", model.name, "absent", problem="not installed; apt install it")
 
     monkeypatch.setattr(verify, "run_engine", absent)

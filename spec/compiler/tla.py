@@ -48,20 +48,20 @@ def tla(model: Model) -> str:
     return _Module(model).text()
 
 
-def tla_config(model: Model, liveness: bool = False, watch: bool = False, only: str = "") -> str:
+def tla_config(model: Model, liveness: bool = False, watch: bool = False, only: Sequence[str] = ()) -> str:
     """What TLC is to check.
 
     Args:
         model: What `tla` was given.
         liveness: Check the leads-to properties under the stated fairness, and nothing else.
         watch: Go on after a violated invariant, and say which ones are.
-        only: With `liveness`: this property alone, because TLC does not say which of several is violated.
+        only: With `liveness`: these properties alone; TLC does not say which of several is violated.
     """
     names = _property_names(model)
     lines = [f"\\* {module_name(model)}.tla. Run: tlc2.TLC -deadlock -workers 1 {module_name(model)}"]
     if liveness:
         lines += ["SPECIFICATION FairSpec", "PROPERTIES"]
-        lines += [f"    {names[p.id]}" for p in model.properties if p.kind == "leads_to" and only in ("", p.id)]
+        lines += [f"    {names[p.id]}" for p in model.properties if p.kind == "leads_to" and (not only or p.id in only)]
     else:
         lines += ["SPECIFICATION Spec", "INVARIANTS", "    TypeOK"]
         for claim in model.properties:

@@ -15,7 +15,7 @@ from groupspec.conformance.engines import ENGINES, EngineLimits, EngineRun, run_
 from groupspec.conformance.engines.explorer import run_explorer
 from groupspec.conformance.engines.process import run_bounded
 from groupspec.conformance.errors import UsageProblem
-from groupspec.spec.compiler.model import Model
+from groupspec.spec.compiler.model import Model, ModelProperty
 from groupspec.spec.compiler.tests.toy_model import toy_model
 
 LIMITS = EngineLimits(max_seconds=120, max_memory=1 << 30)
@@ -67,6 +67,15 @@ def test_tlc_checks_liveness_under_the_stated_fairness() -> None:
     run = run_engine("tlc", unfair, LIMITS)
     assert run.properties["waiting-ends"] == "violated"
     assert run.traces["waiting-ends"][0] == "ask", "the counterexample is told in the model's own words"
+
+
+@pytest.mark.exhaustive
+def test_of_several_liveness_properties_the_violated_one_is_named() -> None:
+    fair = toy_model()
+    never = ModelProperty("both-hold", "leads_to", "client[1] == 'HOLDING' and client[2] == 'HOLDING'", "True")
+    run = run_engine("tlc", dataclasses.replace(fair, properties=(*fair.properties, never)), LIMITS)
+    assert (run.properties["waiting-ends"], run.properties["both-hold"]) == ("holds", "violated")
+    assert run_engine("tlc", fair, LIMITS, liveness=False).properties["waiting-ends"] == "not expressed"
 
 
 # what is missing
