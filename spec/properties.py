@@ -17,8 +17,8 @@ from groupspec.spec.composition.machines import FAULT
 _JOIN_ANSWER = "KIP-62, 'Proposed Changes'"
 
 
-def _assertion(id: str, statement: str, sources: tuple[str, ...], rules: str) -> ModelProperty:
-    return ModelProperty(id, "invariant", f"{FAULT} != '{id}'", "", statement, sources, tuple(rules.split()))
+def _assertion(name: str, statement: str, sources: tuple[str, ...], rules: str) -> ModelProperty:
+    return ModelProperty(name, "invariant", f"{FAULT} != '{name}'", "", statement, sources, tuple(rules.split()))
 
 
 _PROPOSAL = "Threading refactor proposal (Apache Kafka wiki)"
@@ -128,6 +128,18 @@ def _one_owner(features: frozenset[str]) -> ModelProperty:
         ("KIP-429, 'Consumer Incremental Rebalance Protocol'",),
         ("C3", "K1", "K2", "S1"),
     )
+
+
+_SETTLED = "(broker_group == 'Stable' or broker_group == 'Empty') and all(rebalance[i] == 'STABLE' and registered[i] == 'member' and not preparing[i] or rebalance[i] == 'UNJOINED' and not subscribed[i] for i in members)"
+_LIVELY = (
+    ModelProperty("calm-settles", "leads_to", _SETTLED, "calm", "A group that is disturbed no more becomes stable: everybody who is subscribed is a member, and the group is Stable, or Empty if nobody is.", (f"{_PROPOSAL}, 'Test Plan'", "KAFKA-5154"), ("J2", "K2", "G1")),
+    ModelProperty("closing-ends", "leads_to", "not leaving[1]", "leaving[1]", "A member that leaves has left in the end, whatever is disturbed meanwhile.", ("KAFKA-19357",), ("L2", "C7")),
+    ModelProperty("parked-is-answered", "leads_to", "call[1] != 'parked'", "call[1] == 'parked'", "A JoinGroup or SyncGroup that the coordinator has parked is answered, or its connection breaks.", ("KIP-62, 'Proposed Changes'",), ("G1", "G9", "T3")),
+    ModelProperty("the-dead-are-forgotten", "leads_to", "forgotten[1] == 'absent'", "forgotten[1] != 'absent'", "An id that nobody uses any more holds the group up for no longer than its session.", ("KIP-62, 'Proposed Changes'",), ("G5",)),
+    ModelProperty("the-expelled-learn-it", "leads_to", "not (identity[1] == 'member' and registered[1] == 'absent')", "calm and identity[1] == 'member' and registered[1] == 'absent'", "A member that was expelled learns it, once it is not disturbed.", ("Kafka AbstractCoordinator.HeartbeatResponseHandler",), ("H4", "M2")),
+    ModelProperty("callbacks-end", "leads_to", "rebalance[1] != 'REVOKING_PARTITION' and rebalance[1] != 'ASSIGNING_PARTITIONS'", "rebalance[1] == 'REVOKING_PARTITION' or rebalance[1] == 'ASSIGNING_PARTITIONS'", "A rebalance that waits for the listener goes on, if the application polls.", (f"{_PROPOSAL}, 'Rebalance States'",), ("C3", "Q2")),
+)  # fmt: skip
+"""Under the fairness that the actions name: messages arrive or are lost, timers run out, listeners return."""
 
 
 def of_a_group(features: frozenset[str]) -> tuple[ModelProperty, ...]:

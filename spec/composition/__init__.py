@@ -15,7 +15,6 @@ from groupspec.spec.compiler.specialise import PROFILES, REBALANCES
 from groupspec.spec.composition.alone import alone_model
 from groupspec.spec.composition.base import base_model
 
-
 _FEATURES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "late": ("call_late", "requests and answers that a member has given up still travel"),
@@ -29,6 +28,7 @@ _FEATURES: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "farewell": ("call: LeaveGroup", "a LeaveGroup travels, arrives or is lost"),
         "ids": ("pending", "JoinGroup v4: a member id is handed out first (KIP-394)"),
+        "calm": ("calm", "disturbances may end for good: what liveness is claimed under (TLC checks it)"),
         "quiet": (
             "none: actions are left out",
             "applications neither leave nor stall nor ask to rejoin: makes room for a feature that would not fit",
@@ -43,8 +43,9 @@ _FEATURES: Mapping[str, tuple[str, str]] = MappingProxyType(
 
 SETS: tuple[frozenset[str], ...] = (
     frozenset(),
-    *(frozenset({name}) for name in _FEATURES if name != "quiet"),
+    *(frozenset({name}) for name in _FEATURES if name not in ("quiet", "calm")),
     frozenset({"ids", "quiet"}),
+    frozenset({"calm"}),
 )
 _ONLY_THE_EXPLORER = frozenset({"ids", "log"})
 """Feature sets whose N=2 models have more than 500,000 states: too many for TLC within the time of a check."""

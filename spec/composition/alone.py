@@ -11,6 +11,7 @@ told. They follow the member and do not lead it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import product
 
 from groupspec.spec import member, vocabulary
@@ -30,16 +31,16 @@ def alone_model(
     profile: str,
     properties: tuple[ModelProperty, ...] = (),
     replaced: Mapping[str, Table] | None = None,
+    observed: bool = False,
 ) -> Model:
-    """The model. `replaced`: other tables in the place of the specification's, by machine: how the properties are tested."""
+    """The model. `replaced`: other tables in the place of the specification's, by machine: how the properties are tested.
+
+    `observed`: each word that leaves the member has a variable that says whether the last event made the member say it. Two models
+    are compared by those.
+    """
     used = {name: (replaced or {}).get(name, tables()[name, rebalance, profile]) for name in member.MACHINES}
-    hearers = {
-        event: tuple(name for name in member.MACHINES if any(e.name == event for e in used[name].events))
-        for event in vocabulary.EVENTS
-    }
-    noted = on_words(indexed=False)
-    freedom = Freedom(before=lambda _event, word: noted.get(word), index="")
-    codes = {name: MachineCode(table, freedom, hearers) for name, table in used.items()}
+    codes = {name: machine_code(table, used, observed) for name, table in used.items()}
+    hearers = hearers_of(used)
     procedures = prune([p for code in codes.values() for p in code.procedures()])
     known = {p.name: p for p in procedures}
     variables = [v for code in codes.values() for v in code.variables()]
@@ -49,15 +50,55 @@ def alone_model(
     faults = ("none", *ASSERTIONS)
     variables += [ModelVariable("configured", (False, True), False, (), "the configuration is chosen"), *WATCHED]
     variables.append(ModelVariable(FAULT, faults, "none", (), "the first assertion that failed"))
+    actions = [*_configure(), *_environment(codes, hearers, known)]
+    if observed:
+        words = outward_words(used)
+        variables += [
+            ModelVariable(said(word), (False, True), False, (), f"{word} has just been said") for word in words
+        ]
+        silence = Set(tuple((said(word), "False") for word in words))
+        actions = [replace(action, body=(silence, *action.body)) for action in actions]
     return Model(
         name=f"alone-{rebalance}-{profile}",
         sizes={"members": 1, "partitions": 1},
         variables=tuple(variables),
         procedures=tuple(procedures),
-        actions=(*_configure(), *_environment(codes, hearers, known)),
+        actions=tuple(actions),
         properties=properties,
         doc=__doc__ or "",
     )
+
+
+def hearers_of(used: Mapping[str, Table]) -> dict[str, tuple[str, ...]]:
+    """Event to the machines that hear it, in order."""
+    return {
+        event: tuple(name for name, table in used.items() if any(e.name == event for e in table.events))
+        for event in vocabulary.EVENTS
+    }
+
+
+def machine_code(table: Table, used: Mapping[str, Table], observed: bool = False) -> MachineCode:
+    """A table as procedures of this model; `used` are the tables of all machines of the member."""
+    noted = on_words(indexed=False)
+    seen = frozenset(outward_words(used)) if observed else frozenset()
+
+    def before(_event: str, word: str) -> Block | None:
+        told = (Set(((said(word), "True"),)),) if word in seen else ()
+        return (*noted.get(word, ()), *told) or None
+
+    return MachineCode(table, Freedom(before=before, index=""), hearers_of(used))
+
+
+def outward_words(used: Mapping[str, Table]) -> tuple[str, ...]:
+    """Words that no machine of the member hears: they go to the wire, to the listener, or to a partition."""
+    hearers = hearers_of(used)
+    emitted = dict.fromkeys(word for table in used.values() for effect in table.effects for word in effect.emit)
+    return tuple(word for word in emitted if not hearers.get(word))
+
+
+def said(word: str) -> str:
+    """The variable that says whether the word has just been said."""
+    return f"said_{word}"
 
 
 def _configure() -> Iterator[Action]:

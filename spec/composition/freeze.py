@@ -36,6 +36,11 @@ def freeze(model: Model, frozen: Mapping[str, Value]) -> Model:
     )
 
 
+def frozen_block(block: Block, frozen: Mapping[str, Value]) -> Block:
+    """The same for a body alone."""
+    return _block(block, frozen)
+
+
 def fold(text: str, frozen: Mapping[str, Value]) -> str:
     """The expression with the frozen variables replaced, and what that decides folded away."""
     # The same few expressions come again and again, from one model to the next. (True and 1 are equal, their texts are not.)
@@ -117,21 +122,21 @@ class _Fold(ast.NodeTransformer):
     def __init__(self, frozen: Mapping[str, Value]) -> None:
         self.frozen = frozen
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.expr:
         return ast.Constant(self.frozen[node.id]) if node.id in self.frozen else node
 
-    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:  # noqa: N802
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         inner: ast.expr = node
         while isinstance(inner, ast.Subscript):
             inner = inner.value
         assert isinstance(inner, ast.Name)
         return ast.Constant(self.frozen[inner.id]) if inner.id in self.frozen else node
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:  # noqa: N802
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         operand = self.visit(node.operand)
         return ast.Constant(not operand.value) if isinstance(operand, ast.Constant) else ast.UnaryOp(node.op, operand)
 
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:  # noqa: N802
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         deciding = isinstance(node.op, ast.Or)
         left = []
         for value in map(self.visit, node.values):
@@ -144,19 +149,19 @@ class _Fold(ast.NodeTransformer):
             return ast.Constant(not deciding)
         return left[0] if len(left) == 1 else ast.BoolOp(node.op, left)
 
-    def visit_Compare(self, node: ast.Compare) -> ast.expr:  # noqa: N802
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
         one, other = self.visit(node.left), self.visit(node.comparators[0])
         if isinstance(one, ast.Constant) and isinstance(other, ast.Constant):
             return ast.Constant((one.value == other.value) is isinstance(node.ops[0], ast.Eq))
         return ast.Compare(one, node.ops, [other])
 
-    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:  # noqa: N802
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         test, body, orelse = self.visit(node.test), self.visit(node.body), self.visit(node.orelse)
         if isinstance(test, ast.Constant):
             return body if test.value else orelse  # type: ignore[no-any-return]
-        return body if ast.dump(body) == ast.dump(orelse) else ast.IfExp(test, body, orelse)  # type: ignore[no-any-return]
+        return body if ast.dump(body) == ast.dump(orelse) else ast.IfExp(test, body, orelse)
 
-    def visit_Call(self, node: ast.Call) -> ast.expr:  # noqa: N802
+    def visit_Call(self, node: ast.Call) -> ast.expr:
         (generator,) = node.args
         assert isinstance(generator, ast.GeneratorExp)
         element = self.visit(generator.elt)

@@ -27,10 +27,9 @@ a member that stays in the generation neither gains nor gives up. Ids that were 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
-from groupspec.spec.compiler.model import Block, Call, For, If, ModelVariable, Procedure, Set
+from groupspec.spec.compiler.model import Block, Call, For, If, IndexSet, ModelVariable, Procedure, Set
 from groupspec.spec.composition.machines import Words
 from groupspec.spec.composition.members import IDS, NO_YES, remembered
 
@@ -187,7 +186,7 @@ def procedures(features: frozenset[str]) -> list[Procedure]:
     log = "log" in features
     now = "generation" if log else _CURRENT
     own_log = (("forgotten_stored[i]", "stored[i] or forgotten_stored[i]"), ("stored[i]", "False")) if log else ()
-    one = (("j", "members"),)
+    one: tuple[tuple[str, IndexSet], ...] = (("j", "members"),)
     return [
         Procedure("forget_registered", (("i", "members"),), (), (
             If((("registered[i] != 'absent' or stored[i]" if log else "registered[i] != 'absent'", (

@@ -186,7 +186,7 @@ class _Renamer(ast.NodeTransformer):
     def __init__(self, code: MachineCode) -> None:
         self.code = code
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.expr:
         return self.code.name_in_model(node.id)
 
 

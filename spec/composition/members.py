@@ -121,10 +121,9 @@ def effects(features: frozenset[str]) -> dict[str, tuple[tuple[str, str], ...]]:
     return {
         "forget_identity": (*forgets, *given_up, *_GIVE_UP_BEAT),
         "forget_generation": (*given_up, *_GIVE_UP_BEAT),
-        **{
-            effect: given_up
-            for effect in ("start_leaving", "lose", "lose_instead", "lose_but_stay", "drop_rebalance", "leave")
-        },
+        **dict.fromkeys(
+            ("start_leaving", "lose", "lose_instead", "lose_but_stay", "drop_rebalance", "leave"), given_up
+        ),
     }
 
 

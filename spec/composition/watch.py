@@ -214,7 +214,7 @@ _TOLD: Final = (
 
 _AFTER: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
     {
-        **{event: (("errors-are-told", "@raised"),) for event in _TOLD},
+        **dict.fromkeys(_TOLD, (("errors-are-told", "@raised"),)),
         "poll_interval_expired": (
             ("stalled-member-leaves", "not @stalled or not @in_group and (@static or @said_goodbye)"),
         ),
