@@ -48,6 +48,11 @@ class Claim:
     models: tuple[str, ...]
     broken: tuple[str, ...] = ()
 
+    @property
+    def is_assertion(self) -> bool:
+        """Whether its expression says no more than that its own assertion has not failed."""
+        return self.stated.holds == f"fault != '{self.stated.id}'"
+
 
 def home() -> ModuleType | None:
     """The module of the composition; None where there is none."""

@@ -108,7 +108,7 @@ def pages() -> Iterator[Page]:
         "vectors",
         "vectors",
         {
-            "intro": prose((vectors.__doc__ or "").partition("\n\n")[0]),
+            "intro": prose((vectors.__doc__ or "").partition("\n\n")[0].replace(" (see README.md)", "")),
             "files": [(name, file, page_of(file), _subject(file)) for name, file in files()],
         },
     )
