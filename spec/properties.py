@@ -145,8 +145,7 @@ _LIVELY = (
 def of_a_group(features: frozenset[str]) -> tuple[ModelProperty, ...]:
     """What is claimed of members, group and network together."""
     late = " or call_late[i]" if "late" in features else ""
-    return (
-        *MEMBER_ASSERTIONS[:2],
-        _one_owner(features),
-        *(replace(p, holds=p.holds.replace("{late}", late)) for p in _GROUP),
-    )
+    lively = _LIVELY if "calm" in features else ()
+    claimed = [p for p in _GROUP if not (lively and p.kind == "recoverable")]
+    held = (replace(p, holds=p.holds.replace("{late}", late)) for p in claimed)
+    return (*MEMBER_ASSERTIONS[:2], _one_owner(features), *lively, *held)
