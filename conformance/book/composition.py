@@ -16,9 +16,10 @@ from types import ModuleType
 from typing import Final
 
 from groupspec.conformance.book import addresses
+from groupspec.conformance.book.listing import code
 from groupspec.conformance.book.page import Page
 from groupspec.conformance.engines.texts import MOST_MEMBERS
-from groupspec.spec.compiler.model import Action, Block, Call, For, If, Model, ModelProperty, Set
+from groupspec.spec.compiler.model import Action, Model, ModelProperty
 from groupspec.spec.compiler.tla import module_name
 
 _HOME: Final = "groupspec.spec.composition"
@@ -203,34 +204,3 @@ def _texts(model: Model) -> tuple[str, ...]:
 def parameters(action: Action) -> str:
     """`i in members, p in partitions`."""
     return ", ".join(f"{name} in {over}" for name, over in action.parameters)
-
-
-def code(block: Block, depth: int = 0) -> str:
-    """A body, to be read: one line a statement; what is assigned in one line is assigned at once."""
-    return "\n".join(_lines(block, depth))
-
-
-def _lines(block: Block, depth: int) -> Iterator[str]:
-    space = "    " * depth
-    for statement in block:
-        match statement:
-            case Set(assignments=assignments, note=note):
-                yield space + "; ".join(f"{target} := {value}" for target, value in assignments) + _note(note)
-            case If(branches=branches, otherwise=otherwise, notes=notes):
-                for place, (condition, body) in enumerate(branches):
-                    note = notes[place] if place < len(notes) else ""
-                    yield f"{space}{'elif' if place else 'if'} {condition}:{_note(note)}"
-                    yield from _lines(body, depth + 1)
-                if otherwise:
-                    note = notes[len(branches)] if len(notes) > len(branches) else ""
-                    yield f"{space}else:{_note(note)}"
-                    yield from _lines(otherwise, depth + 1)
-            case For(index=index, over=over, body=body):
-                yield f"{space}for {index} in {over}:"
-                yield from _lines(body, depth + 1)
-            case Call(procedure=procedure, arguments=arguments):
-                yield f"{space}{procedure}({', '.join(arguments)})"
-
-
-def _note(note: str) -> str:
-    return f"  # {note}" if note else ""

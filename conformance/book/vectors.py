@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from groupspec.conformance import vectors
 from groupspec.conformance.book.page import Page
@@ -94,6 +95,14 @@ def vectors_of(variant: Variant) -> Mapping[str, tuple[str, int]]:
     return found
 
 
+def _readme(start: str, end: str = "") -> str:
+    """A part of the vectors' own text for readers: from where `start` first stands to before `end`, or to the end."""
+    assert vectors.__file__ is not None
+    text = (Path(vectors.__file__).parent / "README.md").read_text(encoding="utf-8")
+    found = text[text.index(start) :]
+    return found[: found.index(end)] if end else found
+
+
 def _subject(file: VectorFile) -> Subject:
     return next(subject for subject in SUBJECTS if subject.name == file.subject)
 
@@ -108,7 +117,8 @@ def pages() -> Iterator[Page]:
         "vectors",
         "vectors",
         {
-            "intro": prose((vectors.__doc__ or "").partition("\n\n")[0].replace(" (see README.md)", "")),
+            "intro": prose(_readme("# ", "|").partition("\n")[2]),
+            "format": prose(_readme("## The format"), top=1),
             "files": [(name, file, page_of(file), _subject(file)) for name, file in files()],
         },
     )

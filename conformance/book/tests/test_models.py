@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from groupspec.conformance.book.composition import claim_pages, code, composition_pages, families, guard_of, messages
+from groupspec.conformance.book.composition import claim_pages, composition_pages, families, guard_of, messages
 from groupspec.conformance.book.counterexamples import finding_pages
+from groupspec.conformance.book.listing import code
 from groupspec.conformance.book.site import CHAPTERS, site
 from groupspec.conformance.book.tests.pages import ReadPage
 from groupspec.diagrams.sequence import Entry, sequence_svg
