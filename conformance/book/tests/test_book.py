@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -130,6 +133,13 @@ def test_the_command_writes_the_site_and_two_builds_are_the_same_byte_for_byte(
     assert {name: (tmp_path / "site" / name).read_bytes() for name in files} == {
         name: text.encode() for name, text in files.items()
     }
+
+
+@pytest.mark.exhaustive
+def test_another_process_with_another_hash_seed_writes_the_same_book(files: dict[str, str], tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "groupspec.conformance.cli", "book", "--out", str(tmp_path)]
+    subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": "7"}, check=True, capture_output=True, timeout=300)
+    assert {name: (tmp_path / name).read_text(encoding="utf-8") for name in files} == files
 
 
 def test_explain_names_a_place_of_the_book_for_everything_that_it_explains(pages: dict[str, ReadPage]) -> None:
