@@ -69,9 +69,9 @@ class Commit(StateMachine):
     # -- it is asked for
     row(SETTLED,     "commit_sync_called",           WAITING,                                                                          do=["begin_sync_commit"],     rules="M6")
     row(SETTLED,     "commit_async_called",          WAITING,                                                                          do=["begin_async_commit"],    rules="M6")
-    row(SETTLED,     "auto_commit_due",              WAITING,   when=f"covers_now != 'nothing' and {_MAY_BEGIN}",                      do=["begin_timed_commit"],    rules="M4 M5 M7")
-    row(SETTLED,     "rebalance_commit_due",         WAITING,   when="covers_now != 'nothing' or unprocessed_now",                     do=["begin_rebalance_commit"], rules="M3 M4")
-    row(SETTLED,     "close_commit_due",             WAITING,   when=_MAY_BEGIN,                                                       do=["begin_close_commit"],    rules="L5 M7")
+    row(SETTLED,     "auto_commit_due",              WAITING,   when=f"auto_commit and covers_now != 'nothing' and {_MAY_BEGIN}",      do=["begin_timed_commit"],    rules="M4 M5 M7")
+    row(SETTLED,     "rebalance_commit_due",         WAITING,   when="auto_commit and standing == 'member' and (covers_now != 'nothing' or unprocessed_now)", do=["begin_rebalance_commit"], rules="M3 M4")
+    row(SETTLED,     "close_commit_due",             WAITING,   when=f"auto_commit and {_MAY_BEGIN}",                                  do=["begin_close_commit"],    rules="L5 M7")
     # -- its turn
     row(WAITING,     "earlier_commits_done",         None,      when="behind",                                                         do=["come_to_turn"],          rules="M6")
     row(WAITING,     "application_polled",           None,      when="unprocessed",                                                    do=["count_as_processed"],    rules="M4")
@@ -97,7 +97,7 @@ class Commit(StateMachine):
     row(WAITING,     "commit_backoff_elapsed",       None,      when="commit_backs_off",                                               do=["end_commit_backoff"],    rules="D3 M3")
     # -- nobody to send it to
     row((SETTLED, WAITING), "coordinator_lost",      None,                                                                             do=["have_no_coordinator"],   rules="D1 D4")
-    row(_EVERY,      "coordinator_found",            None,                                                                             do=["have_coordinator"],      rules="D4")
+    row((SETTLED, WAITING), "coordinator_found",     None,                                                                             do=["have_coordinator"],      rules="D4")
     row(WAITING,     "lookup_retriable",             SETTLED,   when="current and commit_purpose == 'async'",                          do=["end_as_retriable"],      rules="D3")
     row(WAITING,     "lookup_fatal",                 SETTLED,   when="current and commit_purpose != 'rebalance'",                      do=["end_as_refused"],        rules="D2 T3")
     # -- what changes around it, and the end
@@ -109,15 +109,17 @@ class Commit(StateMachine):
     row(_UNDER_WAY,  "stopped",                      SETTLED,                                                                          do=["end_as_closed"],         rules="L2 T3")
 
     # -- what changes nothing
-    ignored(SETTLED,     "auto_commit_due",          because="nothing_waits", when=f"covers_now == 'nothing' or not {_MAY_BEGIN}", rules="M5 M7")
-    ignored(SETTLED,     "rebalance_commit_due",     because="nothing_waits", when="covers_now == 'nothing' and not unprocessed_now", rules="M3")
-    ignored(SETTLED,     "close_commit_due",         because="nothing_waits", when=f"not {_MAY_BEGIN}", rules="M7")
+    ignored(SETTLED,     _AUTOMATIC,                 because="timer_off", when="not auto_commit")
+    ignored(SETTLED,     "auto_commit_due",          because="nothing_waits", when=f"auto_commit and (covers_now == 'nothing' or not {_MAY_BEGIN})", rules="M5 M7")
+    ignored(SETTLED,     "rebalance_commit_due",     because="nothing_waits", when="auto_commit and (standing != 'member' or (covers_now == 'nothing' and not unprocessed_now))", rules="M3")
+    ignored(SETTLED,     "close_commit_due",         because="nothing_waits", when=f"auto_commit and not {_MAY_BEGIN}", rules="M7")
     ignored(_UNDER_WAY,  _CALLED,                    because="another_commit")
     ignored(_UNDER_WAY,  _AUTOMATIC,                 because="another_commit", when=_OF_APPLICATION)
     ignored(_UNDER_WAY,  "auto_commit_due",          because="already",        when=f"not {_OF_APPLICATION}", rules="M5")
     ignored(_UNDER_WAY,  ("rebalance_commit_due", "close_commit_due"), because="another_commit", when=f"not {_OF_APPLICATION}")
     ignored(WAITING,     "turn_ended",               because="waiting", when=f"not ({_ITS_TURN}) or (covers != 'nothing' and {_ALLOWED} and (not coordinator_here or commit_backs_off))")
     ignored((SETTLED, SENT), "turn_ended",           because="nothing_waits")
+    ignored(SENT,        "coordinator_found",        because="already")
     ignored(WAITING,     "earlier_commits_done",     because="nothing_waits", when="not behind")
     ignored((SETTLED, SENT), "earlier_commits_done", because="nothing_waits")
     ignored(WAITING,     "application_polled",       because="nothing_waits", when="not unprocessed")

@@ -276,7 +276,7 @@ class Commits:
 
     def late(self, sent: Sent, code: ErrorCode) -> None:
         """An error about an identity of the past: the caller is told, and nothing else happens (rule J9)."""
-        if self._core.membership.state in IN_A_ROUND:
+        if code is ErrorCode.REBALANCE_IN_PROGRESS or self._core.membership.state in IN_A_ROUND:
             self._fail(sent, error_for(ErrorCode.REBALANCE_IN_PROGRESS, f"Commit refused ({code.name}); rejoining"))
         else:
             self._fail(sent, _commit_failed(code))

@@ -22,7 +22,7 @@ class Story:
 
     def __init__(self, standing: str = "member", coordinator: bool = True) -> None:
         self.machine = Member("eager", "deployed", ("commit",))
-        self.at = self.machine.initial()
+        self.at = self.machine.initial(auto_commit=True)
         if standing != "outside":
             self.happens("commit_standing_changed", standing_now=standing)
         if coordinator:
@@ -76,8 +76,11 @@ def test_T3_M3_every_answer_ends_a_commit_once_or_has_it_tried_again(beginning: 
 @pytest.mark.parametrize(("standing", "sent_as"), [("member", "member"), ("manual", "nobody")])
 def test_M1_X1_D8_the_identity_is_a_members_whole_or_none_at_all(beginning: str, standing: str, sent_as: str) -> None:
     story = Story(standing)
-    assert story.happens(beginning) == ("OffsetCommit",)
-    assert story.value("sent_as") == sent_as
+    if (beginning, standing) == ("rebalance_commit_due", "manual"):
+        assert story.happens(beginning) == ()
+    else:
+        assert story.happens(beginning) == ("OffsetCommit",)
+        assert story.value("sent_as") == sent_as
 
 
 @pytest.mark.parametrize(("standing", "told"), [("in_round", "COMMIT_REBALANCING"), ("outside", "COMMIT_FAILED")])

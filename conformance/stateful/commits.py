@@ -1,0 +1,301 @@
+"""One commit in lockstep: the commit machine against the reference core's queue of commits.
+
+The machine is told what the consumer is to the group; to bring that about, the adapter does whatever the group and the
+application would do for it: a rebalance, an expulsion, an assignment by hand. The core may then do more than the one event
+says (it forgets the coordinator, a rebalance begins with a commit of its own): what has happened besides is read off the core,
+and the machine is told.
+
+Compared are requests and the identity that they carry, how the commits of the application end, and whether one is under way
+or out. How an automatic commit ends is told to nobody.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from groupspec.conformance.stateful.answers import TOPIC, error_named
+from groupspec.conformance.stateful.commit_stage import DEADLINE_MS, EARLIER, SUBJECT, CommitStage, Watched
+from groupspec.conformance.stateful.lockstep import Divergence
+from groupspec.conformance.stateful.routes import Goal, Offer
+from groupspec.conformance.stateful.translation import api_of
+from groupspec.impl.core import events as impl
+from groupspec.impl.core.messages import (
+    ErrorCode,
+    OffsetAndMetadata,
+    OffsetCommitRequest,
+)
+from groupspec.spec.commit_words import COMMIT_ANSWERS, COMMIT_ENDINGS
+from groupspec.spec.compiler.member import Member, MemberState, Move
+from groupspec.spec.terms import Value
+
+_CALLED = ("commit_sync_called", "commit_async_called")
+_AUTOMATIC = ("auto_commit_due", "rebalance_commit_due", "close_commit_due")
+
+
+class CommitAdapter(CommitStage):
+    """Brings about what the machine may be told, and tells what came of it."""
+
+    # What can happen --------------------------------------------------------------------------------------------------
+
+    def can(self, offer: Offer) -> bool:
+        """Whether a group, its coordinator and the application could bring this about now."""
+        told = dict(offer.inputs)
+        if not told.get("current", True):
+            return False
+        if offer.event in (*_CALLED, *_AUTOMATIC):
+            return self._can_begin(offer.event, told)
+        if offer.event in COMMIT_ANSWERS.values():
+            return self.is_out
+        match offer.event:
+            case "earlier_commits_done":
+                return self.earlier is not None
+            case "application_polled":
+                return self.standing == "member"
+            case "coordinator_found":
+                if self._closing or self._refused:
+                    return self._asks("FindCoordinator") is not None
+                return not self.knows_coordinator
+            case "lookup_retriable" | "lookup_fatal":
+                return self._asks("FindCoordinator") is not None and self.earlier is None
+            case "coordinator_lost":
+                return self.knows_coordinator and not self._closing and self.standing != "in_round"
+            case "commit_backoff_elapsed":
+                return self.core.timers.is_armed("commit_backoff")
+            case "commit_deadline_expired":
+                return self.core.timers.is_armed("commit_deadline")
+            case "commit_standing_changed":
+                return self._can_stand(str(told["standing_now"]))
+            case "rebalance_given_up":
+                return (
+                    self.watched is not None and self.watched.purpose == "rebalance_commit_due" and self.earlier is None
+                )
+            case "stopped":
+                return self.watched is not None and not self.config.enable_auto_commit and self.earlier is None
+            case _:
+                return False
+
+    def _can_begin(self, event: str, told: dict[str, Value]) -> bool:
+        if self.watched is not None or self.earlier is not None or (event in _CALLED) is self.config.enable_auto_commit:
+            return False
+        if told["behind_now"] and not (self.knows_coordinator and self.standing in ("member", "manual")):
+            return False
+        if event in _CALLED:
+            owned = self.standing == "manual" or SUBJECT in self.core.describe().owned
+            return told["covers_now"] == "nothing" or (told["covers_now"] == "owned") is owned
+        if told["covers_now"] == "foreign" or SUBJECT not in self.subscription.describe():
+            return False
+        if event == "auto_commit_due" and told["behind_now"]:
+            return False
+        stable = self.core.describe().rebalance == "STABLE"
+        if event == "rebalance_commit_due":
+            return stable and self.standing == "member" and not self.core.describe().rejoin_needed
+        return stable or self.standing == "manual"
+
+    def _can_stand(self, wanted: str) -> bool:
+        """What the consumer covers then, and whether its identity stays, are told as they come out."""
+        now, automatic = self.standing, self.config.enable_auto_commit
+        if self._closing:
+            return False
+        if "manual" in (now, wanted):
+            return self.watched is None and self.earlier is None and (now == wanted or wanted in ("manual", "outside"))
+        if wanted == "outside":
+            return now == "outside" or (now == "member" and self._beats() and (automatic or self.earlier is None))
+        if automatic:  # a rebalance would begin with a commit of its own
+            return self.watched is None and self.earlier is None and not self.subscription.to_commit()
+        if self.watched is not None and not self.is_out and now == wanted == "member":
+            return False  # on the way there it would have been judged
+        return self.knows_coordinator or self.watched is None
+
+    def _beats(self) -> bool:
+        return self.knows_coordinator and self.core.timers.is_armed("heartbeat")
+
+    # Making it happen -------------------------------------------------------------------------------------------------
+
+    def perform(self, offer: Offer, variant: int) -> list[Offer]:
+        """Bring the event about; what has happened by that, in order."""
+        self.emitted.clear()
+        self.carried.clear()
+        self.now_ms += 1
+        before = (self.knows_coordinator, self.standing, self.identity, self.earlier is not None, self.watched)
+        self._act(offer.event, dict(offer.inputs), variant)
+        return self._what_happened(offer, *before)
+
+    def _what_happened(
+        self,
+        offer: Offer,
+        knew: bool,
+        stood: str,
+        was: tuple[str, int],
+        behind: bool,
+        watched: Watched | None,
+    ) -> list[Offer]:
+        now = (
+            ("standing_now", self.standing),
+            ("covers_now", self.covers(watched)),
+            ("same_identity", was == self.identity),
+        )
+        changed = Offer("commit_standing_changed", now)
+        happened = [changed if offer.event == changed.event else offer]
+        if knew and not self.knows_coordinator:  # with it went what was out
+            self.open = {n: r for n, r in self.open.items() if api_of(r) == "FindCoordinator"}
+        if knew is not self.knows_coordinator:
+            found = Offer("coordinator_found" if self.knows_coordinator else "coordinator_lost")
+            if found.event != offer.event:
+                happened.insert(0 if self.knows_coordinator else 1, found)
+        if behind and self.earlier is None and offer.event != "earlier_commits_done":
+            happened.append(Offer("earlier_commits_done"))
+        if (stood, was) != (self.standing, self.identity) and offer.event != changed.event:
+            happened.append(changed)
+        if self.watched is None and self.earlier is None and not self.core.commits.is_idle:
+            happened.append(self._rebalance_has_begun())
+        return happened
+
+    def _rebalance_has_begun(self) -> Offer:
+        out = (n for n, r in reversed(self.open.items()) if isinstance(r, OffsetCommitRequest))
+        self.watched = Watched(None, "rebalance_commit_due", request_id=next(out, None))
+        return Offer(
+            "rebalance_commit_due",
+            (
+                ("covers_now", self.covers(None)),
+                ("behind_now", False),
+                ("unprocessed_now", self.subscription.has_unprocessed()),
+            ),
+        )
+
+    def _act(self, event: str, told: dict[str, Value], variant: int) -> None:
+        if event in (*_CALLED, *_AUTOMATIC):
+            self._start(event, told)
+        elif event in COMMIT_ANSWERS.values():
+            names = [name for name, meant in COMMIT_ANSWERS.items() if meant == event]
+            assert self.watched is not None
+            assert self.watched.request_id is not None
+            out, passing = self.watched.request_id, event in ("commit_retriable", "commit_coordinator_gone")
+            if self.watched.future_id is None and not (passing and self.watched.purpose != "auto_commit_due"):
+                self.watched = None
+            self._answer(out, error_named("OffsetCommit", names[variant % len(names)]))
+        elif event in ("coordinator_found", "lookup_retriable", "lookup_fatal"):
+            said = {"coordinator_found": ErrorCode.NONE, "lookup_retriable": ErrorCode.COORDINATOR_NOT_AVAILABLE}
+            self._refused = event == "lookup_fatal"
+            number = self._asks("FindCoordinator")
+            if number is None:
+                self._ask()
+                number = self._asks("FindCoordinator")
+            assert number is not None
+            self._answer(number, said.get(event, ErrorCode.GROUP_AUTHORIZATION_FAILED))
+        else:
+            self._change(event, told)
+        if self.watched is not None and self.watched.future_id is None and not self._is_automatic_under_way():
+            self.watched = None
+        if self._closing and self.watched is None:
+            self._close()
+
+    def _is_automatic_under_way(self) -> bool:
+        """With an earlier commit out the queue is not empty: that one has no deadline, unlike the watched one then."""
+        commits, timers = self.core.commits, self.core.timers
+        return timers.is_armed("commit_deadline") if self.earlier is not None else not commits.is_idle
+
+    def _change(self, event: str, told: dict[str, Value]) -> None:
+        match event:
+            case "earlier_commits_done":
+                self._answer(self._earlier_request(), ErrorCode.NONE)
+            case "application_polled":
+                self._poll()
+            case "coordinator_lost":
+                self._ask()
+                number = self._asks("OffsetFetch")
+                assert number is not None
+                self._answer(number, ErrorCode.NOT_COORDINATOR)
+            case "commit_backoff_elapsed" | "commit_deadline_expired":
+                self._expire(event.removesuffix("_elapsed").removesuffix("_expired"))
+            case "commit_standing_changed":
+                self._stand(str(told["standing_now"]), bool(told["same_identity"]), told["covers_now"] != "foreign")
+            case "rebalance_given_up":
+                self._leave()
+                self._give(impl.Subscribe((TOPIC,)))
+            case "stopped":
+                self._close()
+
+    def _start(self, event: str, told: dict[str, Value]) -> None:
+        if told["behind_now"]:
+            self.earlier = self._future()
+            self._give(impl.Commit({EARLIER: OffsetAndMetadata(1)}, self.earlier))
+        if event in _CALLED:
+            nothing = told["covers_now"] == "nothing"
+            self.watched = Watched(self._future(), event, nothing)
+            deadline = self.now_ms + DEADLINE_MS if event == "commit_sync_called" else None
+            offsets = {} if nothing else {SUBJECT: OffsetAndMetadata(self._offset)}
+            assert self.watched.future_id is not None
+            self._give(impl.Commit(offsets, self.watched.future_id, deadline))
+            return
+        self._consume(bool(told["covers_now"] == "owned"), bool(told.get("unprocessed_now", False)))
+        begun = told["covers_now"] == "owned" or told.get("unprocessed_now") or event == "close_commit_due"
+        self.watched = Watched(None, event) if begun else None
+        if event == "auto_commit_due":
+            self._give(impl.TimerExpired("auto_commit"))
+        elif event == "rebalance_commit_due":
+            self._give(impl.EnforceRebalance("a test wants it"))
+        else:
+            self._closing = True
+            self._give(impl.Close(self._future(), self.now_ms + DEADLINE_MS))
+
+
+@dataclass
+class CommitLockstep:
+    """One run of the commit machine and the core's commits together."""
+
+    member: Member
+    state: MemberState
+    adapter: CommitAdapter
+    history: list[str] = field(default_factory=list)
+    moves: list[Move] = field(default_factory=list)
+
+    def offer(self, offer: Offer, variant: int = 0) -> bool:
+        """Let one event happen on both sides. False: it can't be brought about now, and nothing has happened.
+
+        Raises:
+            Divergence: they differ.
+        """
+        if not self.adapter.can(offer):
+            return False
+        emitted: list[str] = []
+        for happened in self.adapter.perform(offer, variant):
+            self.history.append(str(happened))
+            reaction = self.member.react(self.state, happened.event, dict(happened.inputs))
+            self.state = reaction.state
+            self.moves += reaction.moves
+            is_called = self._value("commit_purpose") in ("sync", "async")
+            emitted += (word for word in reaction.emitted if word not in COMMIT_ENDINGS or is_called)
+        self._compare("what was sent and told", emitted, self.adapter.emitted)
+        if self.adapter.carried:
+            as_member, static = self._value("sent_as") == "member", bool(self._value("static"))
+            self._compare("identity and instance id", (as_member, as_member and static), self.adapter.carried[-1])
+        where = self.member.state_of(self.state, "commit")
+        self._compare("out", where == "SENT", self.adapter.is_out)
+        self._compare("under way", where != "SETTLED", self.adapter.watched is not None)
+        return True
+
+    def _value(self, name: str) -> object:
+        return self.member.value_of(self.state, name)
+
+    def _compare(self, what: str, expected: object, observed: object) -> None:
+        if expected != observed:
+            story = "\n  ".join(self.history)
+            raise Divergence(
+                f"{what}\n the specification says: {expected}\n the implementation says: {observed}\n"
+                f"after ({self.member.rebalance})\n  {story}"
+            )
+
+    def time_passes(self) -> None:
+        """Its timers are events."""
+
+    def end(self) -> None:
+        """There is nothing to take down."""
+
+    def fired(self) -> list[Goal]:
+        """(machine, row) of every transition that has fired, in order."""
+        return [(move.machine, move.row.id) for move in self.moves if move.row.kind == "transition"]
+
+
+def start_commits(_: str, member: Member, state: MemberState) -> CommitLockstep:
+    """A run against the core."""
+    return CommitLockstep(member, state, CommitAdapter(member, state))
