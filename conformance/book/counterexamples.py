@@ -57,7 +57,8 @@ class Counterexample(Protocol):
 
 def counterexamples() -> tuple[Counterexample, ...]:
     """Those of this repository."""
-    if not importlib.util.find_spec(_HOME):
+    found = importlib.util.find_spec(_HOME)
+    if found is None or found.origin is None:  # a folder without code, such as an older checkout leaves behind, has no origin
         return ()
     return tuple(importlib.import_module(_HOME).counterexamples())
 
