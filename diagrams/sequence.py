@@ -50,7 +50,7 @@ class Entry:
     """One thing that happened.
 
     Attributes:
-        at_ms: When, on the clock of the run; fractions are kept to a tenth.
+        at_ms: When, on the clock of the run; fractions are kept to a tenth. In a run without a clock, the number of the step.
         source: The lane it starts from.
         target: The lane it goes to. Empty or the same: it stays on its lane, and is drawn as a box there. A target that
             is no lane is a message that never arrived.
@@ -86,13 +86,14 @@ _STYLE = (
 )
 
 
-def sequence_svg(lanes: Sequence[str], entries: Sequence[Entry], title: str) -> str:
+def sequence_svg(lanes: Sequence[str], entries: Sequence[Entry], title: str, has_clock: bool = True) -> str:
     """The picture of a run.
 
     Args:
         lanes: The columns, from left to right.
         entries: What happened, in the order in which it is drawn; times normally grow.
         title: One line above the picture.
+        has_clock: False: a run of a model, that has steps and no times.
 
     Returns:
         An SVG document, UTF-8 text.
@@ -105,13 +106,14 @@ def sequence_svg(lanes: Sequence[str], entries: Sequence[Entry], title: str) -> 
             raise ValueError(
                 f"{entry.label!r} at {entry.at_ms} ms starts from {entry.source!r}; lanes are {list(lanes)}"
             )
-    return _Picture(lanes, entries, title).text()
+    return _Picture(lanes, entries, title, has_clock).text()
 
 
 class _Picture:
     """One picture being drawn, from top to bottom."""
 
-    def __init__(self, lanes: Sequence[str], entries: Sequence[Entry], title: str) -> None:
+    def __init__(self, lanes: Sequence[str], entries: Sequence[Entry], title: str, has_clock: bool = True) -> None:
+        self.has_clock = has_clock
         self.lanes = list(lanes)
         self.entries = list(entries)
         self.title = title
@@ -126,9 +128,9 @@ class _Picture:
         y = top + _HEADER + 10.0
         previous: Entry | None = None
         for entry in self.entries:
-            if previous is not None and entry.at_ms - previous.at_ms >= _SILENCE_FROM_MS:
+            if self.has_clock and previous is not None and entry.at_ms - previous.at_ms >= _SILENCE_FROM_MS:
                 y = self._silence(y, entry.at_ms - previous.at_ms)
-            y = self._entry(y, entry, show_time=previous is None or _clock(previous.at_ms) != _clock(entry.at_ms))
+            y = self._entry(y, entry, show_time=previous is None or self._clock(previous) != self._clock(entry))
             previous = entry
         if not self.entries:
             self.parts.append(f'<text class="n" x="{_GUTTER:.0f}" y="{y + 14:.0f}">nothing happened</text>')
@@ -149,6 +151,9 @@ class _Picture:
             *self._legend(bottom + 22.0),
         ]
         return head.replace("<svg ", '<svg class="gs-sequence" ') + "\n" + "\n".join(body) + "\n</svg>\n"
+
+    def _clock(self, entry: Entry) -> str:
+        return _clock(entry.at_ms) if self.has_clock else f"{entry.at_ms:.0f}"
 
     def _lane_width(self) -> float:
         """Wide enough for most labels between neighbours; a long one is cut, and whole in its tooltip."""
@@ -182,7 +187,7 @@ class _Picture:
     def _entry(self, y: float, entry: Entry, show_time: bool) -> float:
         height = _ROW + (_NOTE if entry.note else 0.0)
         line = y + 22.0
-        whole = f"{_clock(entry.at_ms)}  {entry.label}" + (f"\n{entry.note}" if entry.note else "")
+        whole = f"{self._clock(entry)}  {entry.label}" + (f"\n{entry.note}" if entry.note else "")
         drawn = [f"<title>{escape(whole)}</title>"]
         if entry.kind == "violation":
             right = _GUTTER + self.lane_width * len(self.lanes)
@@ -192,7 +197,7 @@ class _Picture:
             )
         if show_time or entry.kind == "violation":
             drawn.append(
-                f'<text class="t" x="{_GUTTER - 10:.0f}" y="{line + 3.5:.1f}" text-anchor="end">{_clock(entry.at_ms)}</text>'
+                f'<text class="t" x="{_GUTTER - 10:.0f}" y="{line + 3.5:.1f}" text-anchor="end">{self._clock(entry)}</text>'
             )
         drawn += self._on_lane(line, entry) if entry.target in ("", entry.source) else self._arrow(line, entry)
         self.parts.append(f"<g>{''.join(drawn)}</g>")

@@ -1,0 +1,229 @@
+"""A run of a model as a sequence diagram: who does what, what is sent to whom, and what it changes.
+
+`run_picture(trace, …)` says which lanes there are and what stands in them, as data that can be kept; `run_svg` and
+`run_mermaid` draw that. A run has steps and no clock, so the gutter counts steps. Of a model of one member the lanes are
+application, member and coordinator, and what the member sends stands under what made it do so. Of a model of a group there
+is a lane for each member that takes part and one for the group, and an arrow is a message that arrives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Final
+
+from groupspec.diagrams.sequence import Entry, EntryKind, sequence_svg
+from groupspec.spec import vocabulary
+from groupspec.spec.composition.seen import CONFIGURES, Seen, sight
+from groupspec.spec.explorer.exploration import Step, Trace
+from groupspec.spec.explorer.layout import State
+
+APPLICATION: Final = "application"
+MEMBER: Final = "member"
+COORDINATOR: Final = "coordinator"
+GROUP: Final = "group"
+
+_OF_A_MEMBER: Final = frozenset({"connection", "rebalance", "timeouts", "identity", "polled", "join_backoff"})
+_CHOSEN: Final = {
+    "nothing": "no auto commit",
+    "auto_commit": "auto commit",
+    "static": "static, no auto commit",
+    "auto_commit_static": "static, auto commit",
+}
+_SIGNS: Final[Mapping[EntryKind, str]] = {"response": "-->>", "error": "-->>"}
+
+
+@dataclass(frozen=True)
+class RunPicture:
+    """What is drawn of a run.
+
+    Attributes:
+        title: One line.
+        lanes: From left to right.
+        entries: From top to bottom; `at_ms` is the number of the step, from 1.
+    """
+
+    title: str
+    lanes: tuple[str, ...]
+    entries: tuple[Entry, ...]
+
+
+def run_picture(trace: Trace, title: str, ends: str = "", is_violation: bool = True) -> RunPicture:
+    """The picture of a run. `ends`: what has come about at its end, as one line; red if that is a violation.
+
+    Raises:
+        NotSeen: the run is not one of a model of the composition, or is not what the tables say.
+    """
+    alone = trace.model.name.startswith("alone-")
+    entries = list(_of_one(trace) if alone else _of_a_group(trace))
+    lanes = (APPLICATION, MEMBER, COORDINATOR) if alone else _lanes(trace, entries)
+    if ends:
+        where = MEMBER if alone else GROUP
+        kind: EntryKind = "violation" if is_violation else "note"
+        entries.append(Entry(len(trace.steps), where, "", ends, kind))
+    return RunPicture(title, lanes, tuple(entries))
+
+
+def run_svg(picture: RunPicture) -> str:
+    """Drawn as SVG: self-contained, without scripts and ids."""
+    return sequence_svg(picture.lanes, picture.entries, picture.title, has_clock=False)
+
+
+def run_mermaid(picture: RunPicture) -> str:
+    """The same for places that draw Mermaid (a README, a wiki)."""
+    names = {lane: lane.replace(" ", "_") for lane in picture.lanes}
+    lines = ["---", f"title: {picture.title}", "---", "sequenceDiagram", "    autonumber"]
+    lines += [f"    participant {name} as {lane}" for lane, name in names.items()]
+    for entry in picture.entries:
+        text = _mermaid_text(entry.label + (f" ({entry.note})" if entry.note else ""))
+        if entry.target in names:
+            sign = _SIGNS.get(entry.kind, "->>")
+            lines.append(f"    {names[entry.source]}{sign}{names[entry.target]}: {text}")
+        else:
+            lines.append(f"    Note over {names[entry.source]}: {text}")
+    return "\n".join(lines) + "\n"
+
+
+def step_texts(picture: RunPicture) -> tuple[str, ...]:
+    """The run in words, a line for each step: what happens, what is sent, and what it changes of what a reader knows."""
+    lines = []
+    for _, group in groupby(picture.entries, key=lambda entry: entry.at_ms):
+        entries = list(group)
+        told = [_told(entry) for entry in entries]
+        changes = [entry.note for entry in entries if entry.note]
+        lines.append("; ".join(told) + (f" ({'; '.join(changes)})" if changes else ""))
+    return tuple(lines)
+
+
+def _told(entry: Entry) -> str:
+    to = f" to {entry.target}" if entry.target not in ("", entry.source) else ""
+    return f"{entry.source}{to}: {entry.label}"
+
+
+def _mermaid_text(text: str) -> str:
+    """Characters that Mermaid would take for something else."""
+    return text.replace(";", ",").replace("#", "").replace("→", "to")
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+# One member -----------------------------------------------------------------------------------------------------------
+
+
+def _of_one(trace: Trace) -> Iterator[Entry]:
+    seen = {event.step: event for event in sight(trace).events}
+    before = trace.initial
+    for number, step in enumerate(trace.steps, 1):
+        if number not in seen:
+            chosen = step.action.removeprefix(CONFIGURES)
+            yield Entry(number, MEMBER, "", "configured: " + _CHOSEN.get(chosen, _words(chosen)), "note")
+        else:
+            yield _heard(number, seen[number], "; ".join(_changes(before, step.state)))
+            yield from (_said(number, word) for word in seen[number].sent)
+        before = step.state
+
+
+def _heard(number: int, event: Seen, note: str) -> Entry:
+    kind = vocabulary.EVENTS[event.event].kind
+    late = ", late" if event.inputs.get("current") is False else ""
+    if kind == "application":
+        return Entry(number, APPLICATION, MEMBER, _words(event.event), "call", note)
+    if kind != "message":
+        return Entry(number, MEMBER, "", _words(event.event), "timer", note)
+    api, error = next(answer for answer, name in vocabulary.RESPONSES.items() if name == event.event)
+    given = [name for name in ("takes", "retains", "gains") if event.inputs.get(name)]
+    what = f", {' and '.join(given) or 'nothing'}" if event.event == "sync_accepted" else ""
+    return Entry(
+        number, COORDINATOR, MEMBER, f"{api}: {error}{what}{late}", "response" if error == "NONE" else "error", note
+    )
+
+
+def _said(number: int, word: str) -> Entry:
+    if word in vocabulary.REQUESTS:
+        return Entry(number, MEMBER, COORDINATOR, word, "request")
+    return Entry(number, MEMBER, APPLICATION, word, "callback")
+
+
+# A group --------------------------------------------------------------------------------------------------------------
+
+
+def _of_a_group(trace: Trace) -> Iterator[Entry]:
+    actions = {action.name: action for action in trace.model.actions}
+    before = trace.initial
+    for number, step in enumerate(trace.steps, 1):
+        action = actions[step.action]
+        member = f"member {step.arguments.get('i', 0)}"
+        ends = {"member i": member}
+        source, target, text = (ends.get(end, end) for end in action.arrow)
+        entry = Entry(number, source, target, text, _kind(source, step.action), "; ".join(_changes(before, step.state)))
+        entry = replace(entry, note=entry.note.replace(f"{member} ", ""))
+        if not source:
+            lane = member if _is_of_member(step, before, action.kind) else GROUP
+            kind: EntryKind = {"application": "call", "timer": "timer", "network": "connection"}.get(  # type: ignore[assignment]
+                action.kind, "note"
+            )
+            entry = replace(entry, source=lane, label=_words(step.action), kind=kind)
+        yield entry
+        yield from _owned(number, before, step.state)
+        before = step.state
+
+
+def _kind(source: str, action: str) -> EntryKind:
+    if source != GROUP:
+        return "request"
+    return "response" if action.endswith("accepted_arrives") else "error"
+
+
+def _is_of_member(step: Step, before: State, kind: str) -> bool:
+    """Whether it happens at the member: an application's deed, or something that changes the member itself."""
+    i = step.arguments.get("i")
+    if i is None:
+        return False
+    return kind == "application" or any(
+        before[name][i] != value[i]  # type: ignore[index]
+        for name, value in step.state.items()
+        if name in _OF_A_MEMBER and isinstance(value, dict)
+    )
+
+
+def _lanes(trace: Trace, entries: Sequence[Entry]) -> tuple[str, ...]:
+    """The members that take part, with the group after the first."""
+    members = [f"member {i}" for i in trace.model.indices("members")]
+    used = [m for m in members if any(m in (entry.source, entry.target) for entry in entries)] or members[:1]
+    return (used[0], GROUP, *used[1:])
+
+
+# What has changed -----------------------------------------------------------------------------------------------------
+
+
+def _changes(before: State, after: State) -> Iterator[str]:
+    """What a reader should see of a step: the states of rebalance and group, and whether a lone member owns something."""
+    for name, label in (("rebalance", ""), ("broker_group", "group ")):
+        if name not in after or before[name] == after[name]:
+            continue
+        now = after[name]
+        if isinstance(now, dict):
+            then = before[name]
+            yield from (
+                f"member {i} {then[i]} → {state}"  # type: ignore[index]
+                for i, state in now.items()
+                if then[i] != state  # type: ignore[index]
+            )
+        else:
+            yield f"{label}{before[name]} → {now}"
+    if before.get("owned") != after.get("owned"):
+        yield "owns partitions" if after["owned"] else "owns nothing"
+
+
+def _owned(number: int, before: State, after: State) -> Iterator[Entry]:
+    """Who owns what from now on."""
+    then, now = before["owns"], after["owns"]
+    assert isinstance(then, dict)
+    assert isinstance(now, dict)
+    for i, partitions in now.items():
+        if partitions != then[i]:
+            owned = " and ".join(str(p) for p, yes in partitions.items() if yes)
+            yield Entry(number, f"member {i}", "", f"owns {f'partition {owned}' if owned else 'nothing'}", "note")

@@ -1,0 +1,222 @@
+"""What one member of a run sees, in the events of its tables.
+
+A trace tells a run of a model in the model's actions. Of a model of one member these are events of the tables, with their inputs in
+the name (`join_accepted_current`). In a model of a group an action is something that happens somewhere; what member i makes of
+it is a few events of its own: that its JoinGroup arrived is none, that the connection broke is a failed request and, because these
+models find the coordinator again at once, the answer to a lookup.
+
+`sight(trace, i)` is that translation. The member's whole machines run along, under the trace's own tables, and must come to the
+states that the model has: a translation that says something else than the model is an error, and raises `NotSeen`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from types import MappingProxyType
+from typing import Final
+
+from groupspec.spec import vocabulary
+from groupspec.spec.compiler.member import IllegalEvent, Member
+from groupspec.spec.explorer.exploration import Trace
+from groupspec.spec.explorer.layout import State
+from groupspec.spec.terms import Value
+
+CONFIGURES: Final = "configure_"
+
+_ACTIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "subscribes": ("subscribed_to_topics", "application_polled"),
+        "polls": ("application_polled",),
+        "leaves": ("leave_requested",),
+        "asks_to_rejoin": ("rejoin_requested",),
+        "revoked_callback_runs": ("callback_started", "partitions_revoked"),
+        "revoked_callback_begins": ("callback_started",),
+        "revoked_callback_ends": ("partitions_revoked",),
+        "assigned_callback_ends": ("partitions_assigned",),
+        "heartbeat_falls_due": ("heartbeat_due",),
+        "poll_interval_expires": ("poll_interval_expired",),
+        "session_expires_at_member": ("session_expired",),
+        "join_backoff_ends": ("join_backoff_elapsed",),
+        "connection_breaks_in_join": ("join_coordinator_gone",),
+        "connection_breaks_in_sync": ("sync_coordinator_gone",),
+        "connection_breaks_in_heartbeat": ("heartbeat_coordinator_gone",),
+    }
+)
+"""Actions of the models of groups that a member notices at once -> the events that they are to it."""
+
+_ELSEWHERE: Final = frozenset(
+    {
+        "join_arrives",
+        "join_again_arrives",
+        "sync_arrives",
+        "session_expires",
+        "forgotten_session_expires",
+        "rebalance_timeout",
+        "initial_delay_ends",
+        "sync_timeout",
+        "leader_chosen",
+        "late_call_is_lost",
+    }
+)
+"""Actions that happen in the group or on the way to it: no member sees them before an answer comes."""
+
+
+class NotSeen(Exception):
+    """A run of which a member's view cannot be told; `step` counts from 1."""
+
+    def __init__(self, what: str, step: int, action: str) -> None:
+        super().__init__(f"step {step}, {action}: {what}")
+        self.what = what
+        self.step = step
+        self.action = action
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One event at the member.
+
+    Attributes:
+        step: The step of the trace that it belongs to, from 1; 0 is before the first.
+        event: As the tables call it.
+        inputs: What is told with it.
+        sent: Requests and events for the application's thread, in order, by the trace's own tables.
+    """
+
+    step: int
+    event: str
+    inputs: Mapping[str, Value]
+    sent: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What one member sees of a run.
+
+    Attributes:
+        rebalance: Which protocol it follows.
+        config: The configuration that it runs with.
+        events: What reaches it, in order.
+    """
+
+    rebalance: str
+    config: Mapping[str, Value]
+    events: tuple[Seen, ...]
+
+
+def sight(trace: Trace, member: int = 1) -> Sight:
+    """What the member with this number sees of a run of a model of `composition.models()`.
+
+    Raises:
+        NotSeen: the run has an action that is nothing to a member alone (its process dies), or unknown.
+    """
+    return _Eye(trace, member).look()
+
+
+@cache
+def event_of(action: str) -> tuple[str, Mapping[str, Value]] | None:
+    """The event, and its inputs, that an action of a model of one member is; None: it is none."""
+    return _spelled().get(action)
+
+
+@cache
+def _spelled() -> Mapping[str, tuple[str, Mapping[str, Value]]]:
+    names = {}
+    for event in vocabulary.EVENTS.values():
+        for values in product(*(vocabulary.VARIABLES[name].domain for name in event.inputs)):
+            inputs = dict(zip(event.inputs, values, strict=True))
+            name = "_".join([event.name, *(n if v is True else f"not_{n}" for n, v in inputs.items())])
+            names[name] = (event.name, inputs)
+    return names
+
+
+@cache
+def _member(rebalance: str, profile: str) -> Member:
+    return Member(rebalance, profile)
+
+
+class _Eye:
+    """One member's machines, run along a trace."""
+
+    def __init__(self, trace: Trace, member: int) -> None:
+        words = trace.model.name.split("-")
+        self.trace, self.i = trace, member
+        self.rebalance = next(word for word in words if word in ("eager", "cooperative"))
+        profile = next(word for word in words if word in ("published", "deployed"))
+        self.is_alone = words[0] == "alone"
+        self.member = _member(self.rebalance, profile)
+        self.config: dict[str, Value] = {}
+        self.state = self.member.initial()
+        self.events: list[Seen] = []
+
+    def look(self) -> Sight:
+        """Everything."""
+        steps = list(enumerate(self.trace.steps, 1))
+        if not self.is_alone:
+            self._happens(0, "", "started", {})
+        before = self.trace.initial
+        for number, step in steps:
+            if self.is_alone and step.action.startswith(CONFIGURES):
+                self.config = {name: name in step.action for name in ("auto_commit", "static")}
+                self.state = self.member.initial(**self.config)
+            else:
+                for event, inputs in self._told(number, step.action, step.arguments, before, step.state):
+                    self._happens(number, step.action, event, inputs)
+            self._compare(number, step.action, step.state)
+            before = step.state
+        return Sight(self.rebalance, self.config, tuple(self.events))
+
+    def _told(
+        self, number: int, action: str, arguments: Mapping[str, int], before: State, after: State
+    ) -> Iterator[tuple[str, Mapping[str, Value]]]:
+        if self.is_alone:
+            told = event_of(action)
+            if told is None:
+                raise NotSeen("no event of the tables is called so", number, action)
+            yield told
+            return
+        if action in _ELSEWHERE or arguments.get("i") != self.i:
+            return
+        answer = action.removesuffix("_arrives")
+        if answer in vocabulary.EVENTS:
+            yield answer, self._answered(answer, before)
+        elif action in _ACTIONS:
+            for event in _ACTIONS[action]:
+                yield event, {"current": True} if "current" in vocabulary.EVENTS[event].inputs else {}
+            if action == "heartbeat_falls_due" and _of(after, "beat", self.i) == "none":
+                yield "heartbeat_ok", {"current": True}
+        else:
+            raise NotSeen("this is nothing that happens to a member and that it lives to see", number, action)
+        if self.member.state_of(self.state, "connection") == "COORDINATOR_DISCOVERY":
+            yield "lookup_found", {"current": True}
+
+    def _answered(self, answer: str, before: State) -> dict[str, Value]:
+        told: dict[str, Value] = {"current": not _of(before, "call_late", self.i)}
+        if answer == "sync_accepted":
+            owns, share = ({p for p, yes in before[name][self.i].items() if yes} for name in ("owns", "share"))  # type: ignore[index]
+            told |= {"takes": bool(owns - share), "retains": bool(owns & share), "gains": bool(share - owns)}
+        return told
+
+    def _happens(self, number: int, action: str, event: str, inputs: Mapping[str, Value]) -> None:
+        try:
+            reaction = self.member.react(self.state, event, inputs)
+        except IllegalEvent as illegal:
+            raise NotSeen(f"{event} is refused: {illegal}", number, action) from illegal
+        self.state = reaction.state
+        sent = (word for word in reaction.emitted if word in vocabulary.REQUESTS or word in vocabulary.CONSUMER_EVENTS)
+        self.events.append(Seen(number, event, dict(inputs), tuple(sent)))
+
+    def _compare(self, number: int, action: str, state: State) -> None:
+        for machine in ("rebalance", "timeouts"):
+            here = self.member.state_of(self.state, machine)
+            there = state[machine] if self.is_alone else _of(state, machine, self.i)
+            if here != there:
+                raise NotSeen(f"the member's {machine} is in {here}, the model's in {there}", number, action)
+
+
+def _of(state: State, variable: str, i: int) -> object:
+    """A member's value of a variable; None in a model that does not have it."""
+    values = state.get(variable)
+    return values[i] if isinstance(values, dict) else None
