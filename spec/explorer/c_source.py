@@ -1,8 +1,8 @@
 """A model as C: a struct with a byte for each value, a function for each body, and one that tries every alternative.
 
-What is written here is different for each model; the search itself is the same for all, and stands in `search.c`, which
-is appended. Names are kept, with a letter before them (`v_` variable, `i_` index, `n_` input, `p_` procedure, `a_`
-action), so that no name of a model can mean anything to C.
+What is written here is different for each model; the search itself is the same for all, and stands in `crew.c` and
+`search.c`, which are appended. Names are kept, with a letter before them (`v_` variable, `i_` index, `n_` input,
+`p_` procedure, `a_` action), so that no name of a model can mean anything to C.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from groupspec.spec.explorer.folding import Folding
 from groupspec.spec.explorer.layout import Layout
 from groupspec.spec.explorer.program import Program
 
-SEARCH = Path(__file__).parent / "search.c"
+FIXED = [Path(__file__).parent / name for name in ("crew.c", "search.c")]
 
 
 def c_source(program: Program, folding: Folding | None = None) -> str:
@@ -38,7 +38,7 @@ def c_source(program: Program, folding: Folding | None = None) -> str:
     renamings = len(folding.folds) if folding is not None else 1
     parts = [*writer.head(renamings), *writer.state(), *writer.bodies(), *writer.actions(), *writer.properties()]
     folds = _folding(program.layout, folding) if folding is not None else []
-    return "\n".join([*parts, *packing(program.layout), *folds, "", SEARCH.read_text()])
+    return "\n".join([*parts, *packing(program.layout), *folds, *(path.read_text() for path in FIXED)])
 
 
 class _Writer:

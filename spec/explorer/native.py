@@ -20,6 +20,8 @@ from groupspec.spec.explorer.program import Program
 
 COMPILE_SECONDS = 300
 OPTIMISE = "-O2"
+MOST_WORKERS = 3
+"""More have nothing to do: to look states up takes a third of the time, and only one can."""
 _UNLIMITED = (1 << 64) - 1
 _PACKED, _PARENTS, _NUMBERS = 0, 1, 2
 
@@ -30,6 +32,13 @@ def compiler() -> str | None:
         (found for name in (os.environ.get("CC", ""), "cc", "gcc", "clang") if name and (found := shutil.which(name))),
         None,
     )
+
+
+def workers() -> int:
+    """How many threads compute successors beside the one that looks them up: one for each further processor."""
+    if hasattr(os, "sched_getaffinity"):
+        return min(len(os.sched_getaffinity(0)) - 1, MOST_WORKERS)
+    return min((os.cpu_count() or 1) - 1, MOST_WORKERS)
 
 
 def build(source: str, optimise: str = "") -> Path:
@@ -54,7 +63,18 @@ def build(source: str, optimise: str = "") -> Path:
     with tempfile.TemporaryDirectory(dir=library.parent) as folder:
         text, made = Path(folder, "model.c"), Path(folder, "model.so")
         text.write_text(source)
-        command = [cc, optimise, "-w", "-shared", "-fPIC", "-fvisibility=hidden", "-o", str(made), str(text)]
+        command = [
+            cc,
+            optimise,
+            "-w",
+            "-shared",
+            "-fPIC",
+            "-pthread",
+            "-fvisibility=hidden",
+            "-o",
+            str(made),
+            str(text),
+        ]
         try:
             result = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_SECONDS, check=False)
         except subprocess.TimeoutExpired as problem:
@@ -89,7 +109,7 @@ def _load(library: Path) -> ctypes.CDLL:
     loaded = ctypes.CDLL(str(library))
     search, number, integer = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int
     for name, result, arguments in (
-        ("new", search, (integer, integer, integer)),
+        ("new", search, (integer, integer, integer, integer)),
         ("free", None, (search,)),
         ("limit", None, (search, number, number)),
         ("run", integer, (search, number)),
@@ -123,7 +143,7 @@ class NativeEngine:
     ) -> None:
         self._program = program
         self._library = _load(library)
-        self._search = self._library.search_new(variant, int(keeps_edges), int(stop_at_violation))
+        self._search = self._library.search_new(variant, int(keeps_edges), int(stop_at_violation), workers())
         self._require(self._search)
 
     @property

@@ -1,18 +1,13 @@
-/* Breadth-first search, the same for every model; what is above this line was generated from one.
+/* Breadth-first search, the same for every model. Who computes the successors of a state stands in crew.c.
  *
  * States lie packed in the order in which they were found, so that the frontier is a cursor and a state's number is its
  * place. A table of 32-bit slots finds them again: a slot holds a number, counted from 1, in its low bits, and in the bits
  * that the numbers do not need yet some of the state's hash, which spares most looks at the state itself. Per state there
  * are its words, the number of its parent (32 bits), the alternative that led to it (16) and about 1.5 slots.
  *
- * Memory is slow and everything else is fast: so all successors of a state are computed first, then the slots and the
- * states that they will be compared with are asked for, and only then looked at.
+ * Memory is slow and everything else is fast. So successors come by the hundred, and the slots and the states that one
+ * will be compared with are asked for long before its turn.
  */
-#if defined(__linux__) && !defined(_DEFAULT_SOURCE)
-#define _DEFAULT_SOURCE
-#endif
-#include <stdlib.h>
-#include <string.h>
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
@@ -23,12 +18,6 @@
 
 enum { MORE, COMPLETE, STATES_REACHED, MEMORY_REACHED, VIOLATED };
 enum { PACKED, PARENTS, ALTERNATIVE_NUMBERS, DEGREES, TARGETS };
-
-typedef struct {
-    uint64_t words[WORDS];
-    uint64_t hash;
-    uint32_t orbit;
-} Key;
 
 typedef struct {
     uint64_t *packed;    /* WORDS for each state */
@@ -45,54 +34,10 @@ typedef struct {
     uint64_t fired[ACTIONS];
     uint32_t first[PROPERTIES + 1]; /* the first state that decides: violates an invariant, meets a reachable property */
     uint64_t broken;             /* how many invariants are violated */
-    State out[ALTERNATIVES];     /* what one state's expansion needs: its successors, */
-    Key keys[ALTERNATIVES];      /* their keys, */
-    uint16_t via[ALTERNATIVES];  /* and the alternatives that lead there */
+    uint64_t handed_out;         /* the first state that the crew was not given yet */
+    Block *block;                /* the one that is being looked up */
+    Crew crew;
 } Search;
-
-static uint64_t mix(const uint64_t *w) {
-    uint64_t h = 0x9E3779B97F4A7C15u;
-    for (int k = 0; k < WORDS; k++) {
-        h = (h ^ w[k]) * 0xD6E8FEB86659FD93u;
-        h ^= h >> 32;
-    }
-    h *= 0xFF51AFD7ED558CCDu;
-    return h ^ h >> 29;
-}
-
-#if RENAMINGS > 1
-static int before(const uint64_t *a, const uint64_t *b) {
-    for (int k = WORDS - 1; k >= 0; k--)
-        if (a[k] != b[k]) return a[k] < b[k];
-    return 0;
-}
-#endif
-
-/* The state's words; with folding those of the one that is kept for all its renamings, and how many these are. */
-static void key_of(const State *s, Key *key) {
-    const uint8_t *c = (const uint8_t *)s;
-#if RENAMINGS == 1
-    pack(c, key->words);
-    key->orbit = 1;
-#else
-    uint8_t fits[RENAMINGS];
-    uint32_t same = 0;
-    uint64_t other[WORDS];
-    orderly(c, fits);
-    for (int r = 0; r < RENAMINGS; r++) {
-        if (!fits[r]) continue;
-        renamed(c, r, other);
-        if (!same || before(other, key->words)) {
-            memcpy(key->words, other, sizeof other);
-            same = 1;
-        } else if (!memcmp(other, key->words, sizeof other)) {
-            same++;
-        }
-    }
-    key->orbit = RENAMINGS / same;
-#endif
-    key->hash = mix(key->words);
-}
 
 static uint64_t slot_of(const Search *q, uint64_t hash) {
     return (uint64_t)((unsigned __int128)hash * q->slot_count >> 64);
@@ -196,17 +141,19 @@ static int make_room(Search *q) {
     return 0;
 }
 
-static void judge(Search *q, const State *s, uint32_t index) {
+static void judge(Search *q, const uint64_t *words, uint32_t index) {
+    State s;
+    unpack(words, (uint8_t *)&s);
     for (int p = 0; p < PROPERTIES; p++) {
         if (q->first[p] != NONE || KIND[p] == 'c') continue;
-        if (holds(s, p) == (KIND[p] == 'a')) {
+        if (holds(&s, p) == (KIND[p] == 'a')) {
             q->first[p] = index;
             q->broken += KIND[p] == 'v';
         }
     }
 }
 
-static uint32_t find_or_add(Search *q, const Key *key, const State *s, uint32_t parent, uint16_t number) {
+static uint32_t find_or_add(Search *q, const Key *key, uint32_t parent, uint16_t number) {
     uint64_t at = slot_of(q, key->hash);
     uint32_t tag = tag_of(q, key->hash), mask = index_mask(q), slot;
     while ((slot = q->slots[at])) {
@@ -222,35 +169,60 @@ static uint32_t find_or_add(Search *q, const Key *key, const State *s, uint32_t 
     q->parents[index] = parent;
     q->numbers[index] = number;
     q->unfolded += key->orbit;
-    judge(q, s, index);
+    judge(q, key->words, index);
     return index;
 }
 
+/* The block with the successors of the next state; the crew is given as many of the states after it as it can take. */
+static Block *next_block(Search *q) {
+    enum { WORTH_A_CREW = 50000 };
+    Crew *crew = &q->crew;
+    if (q->block && q->block->used == q->block->states) {
+        give_up(crew);
+        q->block = NULL;
+    }
+    if (q->block) return q->block;
+    if (crew->hired < crew->wanted && q->count >= WORTH_A_CREW) hire(crew);
+    if (crew->head == crew->tail) q->handed_out = q->cursor;
+    while (crew->tail - crew->head < (crew->hired ? RING : 1)) {
+        uint64_t left = q->count - q->handed_out;
+        /* A small block is for when there is nothing else to do. */
+        if (!left || (left < BLOCK && crew->head != crew->tail)) break;
+        int states = left < BLOCK ? (int)left : BLOCK;
+        hand_out(crew, q->packed + q->handed_out * WORDS, states);
+        q->handed_out += states;
+    }
+    return q->block = take_back(crew);
+}
+
+static void ask_for_slot(const Search *q, const Key *key) {
+    __builtin_prefetch(&q->slots[slot_of(q, key->hash)], 1);
+}
+
+static void ask_for_state(const Search *q, const Key *key) {
+    uint32_t slot = q->slots[slot_of(q, key->hash)], mask = index_mask(q);
+    if (slot && (slot & ~mask) == tag_of(q, key->hash))
+        __builtin_prefetch(q->packed + (uint64_t)((slot & mask) - 1) * WORDS);
+}
+
+/* Looks up the successors of the next state. */
 static void expand(Search *q) {
-    State s, *out = q->out;
-    Key *keys = q->keys;
-    uint16_t *numbers = q->via;
-    uint32_t from = (uint32_t)q->cursor, mask = index_mask(q);
-    unpack(q->packed + q->cursor * WORDS, (uint8_t *)&s);
-    int n = successors(&s, out, numbers);
-    for (int k = 0; k < n; k++) {
-        key_of(&out[k], &keys[k]);
-        __builtin_prefetch(&q->slots[slot_of(q, keys[k].hash)], 1);
-    }
-    for (int k = 0; k < n; k++) {
-        uint32_t slot = q->slots[slot_of(q, keys[k].hash)];
-        if (slot && (slot & ~mask) == tag_of(q, keys[k].hash))
-            __builtin_prefetch(q->packed + (uint64_t)((slot & mask) - 1) * WORDS);
-    }
+    enum { FAR = 24, NEAR = 12 };
+    Block *b = next_block(q);
+    uint32_t from = (uint32_t)q->cursor, begin = b->used ? b->ends[b->used - 1] : 0, end = b->ends[b->used];
+    uint32_t last = b->ends[b->states - 1];
     uint64_t kept = q->target_count;
-    for (int k = 0; k < n; k++) {
-        uint32_t to = find_or_add(q, &keys[k], &out[k], from, numbers[k]);
-        q->fired[ACTION_OF[numbers[k]]]++;
+    for (uint32_t e = begin; e < end; e++) {
+        if (e + FAR < last) ask_for_slot(q, &b->keys[e + FAR]);
+        if (e + NEAR < last) ask_for_state(q, &b->keys[e + NEAR]);
+        uint32_t to = find_or_add(q, &b->keys[e], from, b->via[e]);
+        q->fired[ACTION_OF[b->via[e]]]++;
         if (q->keeps_edges && to != from) q->targets[q->target_count++] = to;
     }
     if (q->keeps_edges) q->degrees[from] = (uint16_t)(q->target_count - kept);
-    q->edges += (uint64_t)n;
-    if (!n && !q->dead_ends++) q->first_dead = from;
+    q->edges += end - begin;
+    if (begin == end && !q->dead_ends++) q->first_dead = from;
+    b->used++;
     q->cursor++;
 }
 
@@ -273,6 +245,7 @@ EXPORT int search_run(Search *q, uint64_t expansions) {
 
 EXPORT void search_free(Search *q) {
     if (!q) return;
+    dismiss(&q->crew);
     free(q->packed);
     free(q->parents);
     free(q->numbers);
@@ -283,7 +256,7 @@ EXPORT void search_free(Search *q) {
 }
 
 /* A search with nothing but the initial state; NULL if there is no memory for it. */
-EXPORT Search *search_new(int of_variant, int keeps_edges, int stops_at_violation) {
+EXPORT Search *search_new(int of_variant, int keeps_edges, int stops_at_violation, int workers) {
     Search *q = calloc(1, sizeof *q);
     if (!q) return NULL;
     q->variant = variant = of_variant;
@@ -292,7 +265,7 @@ EXPORT Search *search_new(int of_variant, int keeps_edges, int stops_at_violatio
     q->max_states = q->max_bytes = UINT64_MAX;
     q->first_dead = NONE;
     for (int p = 0; p < PROPERTIES; p++) q->first[p] = NONE;
-    if (!reserve(q, 4096 + 4 * ALTERNATIVES)) {
+    if (!assemble(&q->crew, workers, of_variant) || !reserve(q, 4096 + 4 * ALTERNATIVES)) {
         search_free(q);
         return NULL;
     }
@@ -300,7 +273,7 @@ EXPORT Search *search_new(int of_variant, int keeps_edges, int stops_at_violatio
     Key key;
     memcpy(&s, INITIAL, sizeof s);
     key_of(&s, &key);
-    find_or_add(q, &key, &s, NONE, 0);
+    find_or_add(q, &key, NONE, 0);
     q->layer_end = 1;
     return q;
 }

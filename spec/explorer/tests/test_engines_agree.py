@@ -9,7 +9,7 @@ import pytest
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.model_check import check_model
 from groupspec.spec.compiler.tests.toy_model import toy_model
-from groupspec.spec.explorer import Exploration, Limits, explore
+from groupspec.spec.explorer import Exploration, Limits, explore, native
 from groupspec.spec.explorer.interpreter import apply, enabled, holds, initial_state
 from groupspec.spec.explorer.layout import Layout, State
 from groupspec.spec.explorer.native import compiler
@@ -116,3 +116,13 @@ def test_generated_python_walks_as_the_book_does(model: Model) -> None:
         if not generated:
             break
         state = layout.decode(chance.choice(generated)[2])
+
+
+@needs_a_compiler
+def test_how_many_threads_there_are_changes_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, found = toy_model(5, broken=True), []
+    for workers in (0, 1, 3):
+        monkeypatch.setattr(native, "workers", lambda workers=workers: workers)
+        found.append(_numbers(explore(model, engine="native", limits=Limits(max_states=130_000))))
+    assert found[0] == found[1] == found[2]
+    assert int(str(found[0]["states"])) > 100_000, "fewer are not worth a crew"

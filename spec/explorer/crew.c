@@ -1,0 +1,198 @@
+/* Successors, computed ahead of the search, by a crew of threads if there are processors for them.
+ *
+ * To compute the successors of a state takes longer than to look them up, and needs nothing but the state. So states are
+ * handed out in blocks, in the order in which they were found; the search takes the blocks back in the same order, and its
+ * numbers do not depend on who computed what. Where there is no second processor the search computes its blocks itself,
+ * and so it does with a block that nobody has begun when its turn comes.
+ *
+ * What is above this line was generated from a model.
+ */
+#if defined(__linux__) && !defined(_DEFAULT_SOURCE)
+#define _DEFAULT_SOURCE
+#endif
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK = 256, RING = 6, MOST_WORKERS = 7 };
+enum { WAITING, BUSY, DONE };
+
+typedef struct {
+    uint64_t words[WORDS];
+    uint64_t hash;
+    uint32_t orbit;
+} Key;
+
+/* States, and what follows from them: those of state k end at ends[k]. */
+typedef struct {
+    int stage, states, used;
+    uint32_t ends[BLOCK];
+    uint64_t packed[BLOCK * WORDS];
+    State *out;
+    Key *keys;
+    uint16_t *via; /* the alternatives that lead there */
+} Block;
+
+typedef struct {
+    Block ring[RING];
+    uint64_t head, tail; /* the blocks that are handed out and not yet taken back, modulo RING */
+    int wanted, hired, variant, leaving;
+    pthread_t workers[MOST_WORKERS];
+    pthread_mutex_t lock;
+    pthread_cond_t work, done;
+} Crew;
+
+static uint64_t mix(const uint64_t *w) {
+    uint64_t h = 0x9E3779B97F4A7C15u;
+    for (int k = 0; k < WORDS; k++) {
+        h = (h ^ w[k]) * 0xD6E8FEB86659FD93u;
+        h ^= h >> 32;
+    }
+    h *= 0xFF51AFD7ED558CCDu;
+    return h ^ h >> 29;
+}
+
+#if RENAMINGS > 1
+static int before(const uint64_t *a, const uint64_t *b) {
+    for (int k = WORDS - 1; k >= 0; k--)
+        if (a[k] != b[k]) return a[k] < b[k];
+    return 0;
+}
+#endif
+
+/* The state's words; with folding those of the one that is kept for all its renamings, and how many these are. */
+static void key_of(const State *s, Key *key) {
+    const uint8_t *c = (const uint8_t *)s;
+#if RENAMINGS == 1
+    pack(c, key->words);
+    key->orbit = 1;
+#else
+    uint8_t fits[RENAMINGS];
+    uint32_t same = 0;
+    uint64_t other[WORDS];
+    orderly(c, fits);
+    for (int r = 0; r < RENAMINGS; r++) {
+        if (!fits[r]) continue;
+        renamed(c, r, other);
+        if (!same || before(other, key->words)) {
+            memcpy(key->words, other, sizeof other);
+            same = 1;
+        } else if (!memcmp(other, key->words, sizeof other)) {
+            same++;
+        }
+    }
+    key->orbit = RENAMINGS / same;
+#endif
+    key->hash = mix(key->words);
+}
+
+static void compute(Block *b) {
+    uint32_t at = 0;
+    for (int k = 0; k < b->states; k++) {
+        State s;
+        unpack(b->packed + k * WORDS, (uint8_t *)&s);
+        int n = successors(&s, b->out, b->via + at);
+        for (int j = 0; j < n; j++) key_of(&b->out[j], &b->keys[at + j]);
+        b->ends[k] = at += n;
+    }
+}
+
+static void *work(void *argument) {
+    Crew *crew = argument;
+    variant = crew->variant;
+    pthread_mutex_lock(&crew->lock);
+    while (!crew->leaving) {
+        Block *b = NULL;
+        for (uint64_t k = crew->head; k < crew->tail && !b; k++)
+            if (crew->ring[k % RING].stage == WAITING) b = &crew->ring[k % RING];
+        if (!b) {
+            pthread_cond_wait(&crew->work, &crew->lock);
+            continue;
+        }
+        b->stage = BUSY;
+        pthread_mutex_unlock(&crew->lock);
+        compute(b);
+        pthread_mutex_lock(&crew->lock);
+        b->stage = DONE;
+        pthread_cond_signal(&crew->done);
+    }
+    pthread_mutex_unlock(&crew->lock);
+    return NULL;
+}
+
+/* Fewer than wanted, if the system has no more: the search itself works too. */
+static void hire(Crew *crew) {
+    while (crew->hired < crew->wanted && crew->hired < MOST_WORKERS) {
+        if (pthread_create(&crew->workers[crew->hired], NULL, work, crew)) break;
+        crew->hired++;
+    }
+    crew->wanted = crew->hired;
+}
+
+/* Hands out a block; there must be room in the ring. */
+static void hand_out(Crew *crew, const uint64_t *packed, int states) {
+    Block *b = &crew->ring[crew->tail % RING];
+    memcpy(b->packed, packed, (size_t)states * WORDS * 8);
+    b->states = states;
+    b->used = 0;
+    b->stage = WAITING;
+    pthread_mutex_lock(&crew->lock);
+    crew->tail++;
+    pthread_cond_signal(&crew->work);
+    pthread_mutex_unlock(&crew->lock);
+}
+
+/* The oldest block, when it is computed. */
+static Block *take_back(Crew *crew) {
+    Block *b = &crew->ring[crew->head % RING];
+    pthread_mutex_lock(&crew->lock);
+    if (b->stage == WAITING) {
+        b->stage = BUSY;
+        pthread_mutex_unlock(&crew->lock);
+        compute(b);
+        pthread_mutex_lock(&crew->lock);
+        b->stage = DONE;
+    }
+    while (b->stage != DONE) pthread_cond_wait(&crew->done, &crew->lock);
+    pthread_mutex_unlock(&crew->lock);
+    return b;
+}
+
+/* The block is used up. */
+static void give_up(Crew *crew) {
+    pthread_mutex_lock(&crew->lock);
+    crew->head++;
+    pthread_mutex_unlock(&crew->lock);
+}
+
+static int assemble(Crew *crew, int workers, int of_variant) {
+    crew->wanted = workers;
+    crew->variant = of_variant;
+    pthread_mutex_init(&crew->lock, NULL);
+    pthread_cond_init(&crew->work, NULL);
+    pthread_cond_init(&crew->done, NULL);
+    for (int k = 0; k < RING; k++) {
+        Block *b = &crew->ring[k];
+        b->out = malloc(sizeof(State) * ALTERNATIVES);
+        b->keys = malloc(sizeof(Key) * ALTERNATIVES * BLOCK);
+        b->via = malloc(sizeof(uint16_t) * ALTERNATIVES * BLOCK);
+        if (!b->out || !b->keys || !b->via) return 0;
+    }
+    return 1;
+}
+
+static void dismiss(Crew *crew) {
+    pthread_mutex_lock(&crew->lock);
+    crew->leaving = 1;
+    pthread_cond_broadcast(&crew->work);
+    pthread_mutex_unlock(&crew->lock);
+    for (int k = 0; k < crew->hired; k++) pthread_join(crew->workers[k], NULL);
+    for (int k = 0; k < RING; k++) {
+        free(crew->ring[k].out);
+        free(crew->ring[k].keys);
+        free(crew->ring[k].via);
+    }
+    pthread_mutex_destroy(&crew->lock);
+    pthread_cond_destroy(&crew->work);
+    pthread_cond_destroy(&crew->done);
+}
