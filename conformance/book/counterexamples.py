@@ -58,7 +58,8 @@ class Counterexample(Protocol):
 def counterexamples() -> tuple[Counterexample, ...]:
     """Those of this repository."""
     found = importlib.util.find_spec(_HOME)
-    if found is None or found.origin is None:  # a folder without code, such as an older checkout leaves behind, has no origin
+    # A folder without code, such as an older checkout leaves behind, is found too: it has no origin.
+    if found is None or found.origin is None:
         return ()
     return tuple(importlib.import_module(_HOME).counterexamples())
 
