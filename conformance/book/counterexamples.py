@@ -56,12 +56,11 @@ class Counterexample(Protocol):
 
 
 def counterexamples() -> tuple[Counterexample, ...]:
-    """Those of this repository."""
-    found = importlib.util.find_spec(_HOME)
-    # A folder without code, such as an older checkout leaves behind, is found too: it has no origin.
-    if found is None or found.origin is None:
+    """Those of this repository; none where nobody gives any."""
+    if importlib.util.find_spec(_HOME) is None:
         return ()
-    return tuple(importlib.import_module(_HOME).counterexamples())
+    give = getattr(importlib.import_module(_HOME), "counterexamples", tuple)
+    return tuple(give())
 
 
 def pages() -> Iterator[Page]:
