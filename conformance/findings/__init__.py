@@ -1,0 +1,1 @@
+"""What exploration says about the proposal."""

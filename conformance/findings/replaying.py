@@ -1,0 +1,155 @@
+"""Runs of models played to the reference: the same events, and what it makes of them.
+
+A run of the published profile is played as far as there is a counterpart. Where the two part, the reference has not done what the
+published member did, so some events have nothing to answer to any more: a callback that it never asked for cannot end. Those are
+left out, and the replay says so. A run of the deployed profile has a counterpart for everything; there, nothing may be left out.
+
+While it plays, the reference is followed by the deployed tables (`stateful/lockstep.py`): any difference in state or in what is
+sent is a `Divergence`. So a replay shows that the reference does what the deployed specification says, on the events of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.findings.views import View, view_of_description, view_of_state
+from groupspec.conformance.stateful.core_adapter import CoreAdapter
+from groupspec.conformance.stateful.lockstep import Lockstep, said_of
+from groupspec.conformance.stateful.routes import MEMBER, Offer, member_of
+from groupspec.conformance.vectors.subjects import SUBJECTS
+from groupspec.spec.compiler.member import IllegalEvent, Member, MemberState
+from groupspec.spec.composition.seen import NotSeen, Seen, Sight, sight
+from groupspec.spec.explorer import Trace
+from groupspec.spec.terms import Value
+
+Outcome: TypeAlias = Literal["done", "illegal", "impossible"]
+_MEMBER = next(subject for subject in SUBJECTS if subject.name == "member")
+
+
+@dataclass(frozen=True)
+class Happened:
+    """One event of a run, on a member.
+
+    Attributes:
+        step: The step of the trace.
+        offer: The event and its inputs.
+        outcome: *done*; *illegal*: a correct environment does not do this where the member is now; *impossible*: it
+            cannot be brought about there, as an assignment that takes what is not owned.
+        sent: Requests and events for the application's thread.
+        before: How the member was.
+        after: How it is then.
+    """
+
+    step: int
+    offer: Offer
+    outcome: Outcome
+    sent: tuple[str, ...]
+    before: View
+    after: View
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A run, played to a member."""
+
+    rebalance: str
+    config: Mapping[str, Value]
+    events: tuple[Happened, ...]
+
+    @property
+    def left_out(self) -> tuple[Happened, ...]:
+        """Events that had no counterpart."""
+        return tuple(event for event in self.events if event.outcome != "done")
+
+
+def replay_on_reference(trace: Trace, member: int = 1, strict: bool | None = None) -> Replay:
+    """Play what one member sees of a run to the reference's core.
+
+    Args:
+        trace: A run of a model of `spec.composition.models()`.
+        member: Whose view.
+        strict: Whether every event must have a counterpart; None: for runs of the deployed profile.
+
+    Raises:
+        UsageProblem: an action has no counterpart at a member, or, if strict, at this point of the reference's run.
+        Divergence: the reference does not do what the deployed specification says.
+    """
+    seen = seen_by(trace, member)
+    strict = trace.model.name.split("-").count("deployed") > 0 if strict is None else strict
+    deployed = member_of(MEMBER, seen.rebalance)
+    start = deployed.initial(**seen.config)
+    adapter = CoreAdapter(deployed, start)
+    run = Lockstep(deployed, start, adapter)
+    events = []
+    for each in seen.events:
+        happened = _play(run, adapter, each)
+        if strict and happened.outcome != "done":
+            raise UsageProblem(
+                f"step {each.step}, {happened.offer}, has no counterpart at the reference: it is {happened.outcome} there",
+                f"{trace.model.name}, after {', '.join(run.history) or 'nothing'}",
+                "runs of the deployed profile are played whole",
+                "replay with strict=False to leave such events out, and read what is in `left_out`",
+            )
+        events.append(happened)
+    return Replay(seen.rebalance, seen.config, tuple(events))
+
+
+def replay_on_tables(trace: Trace, member: int = 1) -> Replay:
+    """The same run on the trace's own tables: what the published member did."""
+    seen = seen_by(trace, member)
+    profile = "published" if "published" in trace.model.name.split("-") else "deployed"
+    own = Member(seen.rebalance, profile)
+    state = own.initial(**seen.config)
+    events = []
+    for each in seen.events:
+        after = own.react(state, each.event, each.inputs).state
+        offer = Offer(each.event, tuple(each.inputs.items()))
+        views = view_of_state(own, state), view_of_state(own, after)
+        events.append(Happened(each.step, offer, "done", each.sent, *views))
+        state = after
+    return Replay(seen.rebalance, seen.config, tuple(events))
+
+
+def seen_by(trace: Trace, member: int) -> Sight:
+    """What one member sees of a run.
+
+    Raises:
+        UsageProblem: an action has no counterpart at a member.
+    """
+    try:
+        return sight(trace, member)
+    except NotSeen as missing:
+        raise UsageProblem(
+            f"{missing.action} has no counterpart at member {member}: {missing.what}",
+            f"step {missing.step} of a run of {trace.model.name}",
+            "runs in which that member lives through every step, of the models of spec.composition",
+            "take the view of another member, or a run that ends before",
+        ) from missing
+
+
+def can_be(member: Member, state: MemberState, offer: Offer) -> bool:
+    """Whether an environment could bring the event about: an assignment must fit what is owned."""
+    return _MEMBER.can_be(member, state, offer)
+
+
+def _play(run: Lockstep, adapter: CoreAdapter, each: Seen) -> Happened:
+    offer = Offer(each.event, tuple(each.inputs.items()))
+    before = view_of_description(adapter.core.describe())
+    outcome: Outcome = "done"
+    if _is_illegal(run, offer):
+        outcome = "illegal"
+    elif not can_be(run.member, run.state, offer) or not run.offer(offer, illegal=False):
+        outcome = "impossible"
+    sent = [word for seen in adapter.record for word in said_of(seen.outputs)] if outcome == "done" else []
+    return Happened(each.step, offer, outcome, tuple(sent), before, view_of_description(adapter.core.describe()))
+
+
+def _is_illegal(run: Lockstep, offer: Offer) -> bool:
+    try:
+        run.member.react(run.state, offer.event, dict(offer.inputs))
+    except IllegalEvent:
+        return True
+    return False
