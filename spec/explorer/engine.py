@@ -74,7 +74,8 @@ class Engine(Protocol):
 
     Attributes:
         name: `native` or `python`.
-        keeps_edges: Whether edges are kept, for recoverable properties; an engine may give that up to save memory.
+        keeps_edges: Whether edges are kept, which makes recoverable properties quick to check; an engine may give that up to
+            save memory.
     """
 
     name: str
@@ -109,7 +110,7 @@ class Engine(Protocol):
         ...
 
     def unrecoverable(self, property_number: int) -> int | None:
-        """The first state from which none can be reached that has the property. Needs the edges of a whole search."""
+        """The first state from which none can be reached that has the property. Only after a whole search."""
         ...
 
     def dump(self) -> list[memoryview]:

@@ -57,7 +57,8 @@ def explore(
         checkpoint: Where to go on from if the file is there, and where to write to every five minutes and when a limit
             stops the exploration. Once everything is explored the file is removed.
         progress: Told how far it is, after each chunk of work.
-        graph: Whether to keep edges, which recoverable properties need; None: if the model has any.
+        graph: Whether to keep edges as long as there is memory, which makes recoverable properties quick to check; without
+            edges their successors are computed again. None: if the model has any.
         stop_at_violation: Stop at the first state that violates an invariant, which is one that is nearest.
 
     Raises:
@@ -198,8 +199,8 @@ class Search:
         for number, known in enumerate(self._program.properties):
             claim, first = known.claim, counts.first[number]
             if claim.kind == "recoverable":
-                if not complete or not engine.keeps_edges:
-                    unchecked[claim.id] = "not everything was explored" if not complete else "the edges were not kept"
+                if not complete:
+                    unchecked[claim.id] = "not everything was explored"
                 elif (lost := engine.unrecoverable(number)) is not None:
                     violations[claim.id] = self._trace(lost)
                     missing.append(claim.id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from array import array
+from collections.abc import Iterable, Iterator
 
 from groupspec.spec.explorer.engine import Counts, Stop, array_bytes
 from groupspec.spec.explorer.exploration import NO_STATE
@@ -151,11 +152,9 @@ class PythonEngine:
     def unrecoverable(self, property_number: int) -> int | None:
         """The first state from which none can be reached that has the property."""
         sources: list[list[int]] = [[] for _ in self._states]
-        edge = 0
-        for source, degree in enumerate(self._degrees):
-            for target in self._targets[edge : edge + degree]:
+        for source, targets in enumerate(self._edges_again() if not self._keeps_edges else self._edges_kept()):
+            for target in targets:
                 sources[target].append(source)
-            edge += degree
         todo = [number for number, codes in enumerate(self._states) if self._holds[property_number](codes)]
         marked = set(todo)
         while todo:
@@ -163,6 +162,17 @@ class PythonEngine:
             marked.update(new)
             todo += new
         return next((number for number in range(len(self._states)) if number not in marked), None)
+
+    def _edges_kept(self) -> Iterator[Iterable[int]]:
+        edge = 0
+        for degree in self._degrees:
+            yield self._targets[edge : edge + degree]
+            edge += degree
+
+    def _edges_again(self) -> Iterator[Iterable[int]]:
+        for codes in self._states:
+            after = (each for _, each in self._successors(codes))
+            yield [self._known[each if self._folding is None else self._folding.canonical(each)[0]] for each in after]
 
     def dump(self) -> list[memoryview]:
         """The arrays of a checkpoint, as `search.c` has them."""

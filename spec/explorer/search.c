@@ -326,10 +326,56 @@ EXPORT int search_reserve(Search *q, uint64_t states, uint64_t targets) {
 
 EXPORT int search_restored(Search *q) { return fill_table(q); }
 
-/* The first state from which no state that has the property can be reached; NONE if there is none, or all if all.
- *
- * Sweeps over all edges, up and down by turns, mark what leads to something marked, until a sweep finds nothing new. The
- * marks are one bit a state and stay in the cache; edges are read in a row. Both are what makes this fast. */
+static int marked(const uint8_t *marks, uint64_t i) { return marks[i >> 3] >> (i & 7) & 1; }
+
+static void mark(uint8_t *marks, uint64_t i) { marks[i >> 3] |= (uint8_t)(1 << (i & 7)); }
+
+/* One sweep over the kept edges; gives how many states were marked. They are read in a row, and the marks stay in the
+ * cache: that is what makes it fast. */
+static uint64_t sweep_edges(const Search *q, uint8_t *marks, int down) {
+    uint64_t found = 0, edge = down ? q->target_count : 0;
+    for (uint64_t k = 0; k < q->count; k++) {
+        uint64_t i = down ? q->count - 1 - k : k, degree = q->degrees[i];
+        if (down) edge -= degree;
+        if (!marked(marks, i)) {
+            for (uint64_t e = edge; e < edge + degree; e++) {
+                if (marked(marks, q->targets[e])) {
+                    mark(marks, i);
+                    found++;
+                    break;
+                }
+            }
+        }
+        if (!down) edge += degree;
+    }
+    return found;
+}
+
+/* The same where edges were not kept: successors are computed again, and most sweeps are over few states. */
+static uint64_t sweep_again(Search *q, uint8_t *marks, int down) {
+    Block *b = &q->crew.ring[0]; /* nobody uses it any more */
+    uint64_t found = 0;
+    for (uint64_t k = 0; k < q->count; k++) {
+        uint64_t i = down ? q->count - 1 - k : k;
+        if (marked(marks, i)) continue;
+        memcpy(b->packed, q->packed + i * WORDS, WORDS * 8);
+        b->states = 1;
+        compute(b);
+        for (uint32_t e = 0; e < b->ends[0]; e++) ask_for_slot(q, &b->keys[e]);
+        for (uint32_t e = 0; e < b->ends[0]; e++) {
+            if (marked(marks, find_or_add(q, &b->keys[e], NONE, 0))) {
+                mark(marks, i);
+                found++;
+                break;
+            }
+        }
+    }
+    return found;
+}
+
+/* The first state from which no state that has the property can be reached; -1 if there is none, -2 without memory.
+ * Everything must have been explored. Sweeps, down and up by turns, mark what leads to something marked, until one finds
+ * nothing new. */
 EXPORT int64_t search_unrecoverable(Search *q, int property) {
     variant = q->variant;
     uint8_t *marks = calloc(1, q->count / 8 + 1);
@@ -337,31 +383,13 @@ EXPORT int64_t search_unrecoverable(Search *q, int property) {
     for (uint64_t i = 0; i < q->count; i++) {
         State s;
         unpack(q->packed + i * WORDS, (uint8_t *)&s);
-        if (holds(&s, property)) marks[i >> 3] |= (uint8_t)(1 << (i & 7));
+        if (holds(&s, property)) mark(marks, i);
     }
-    uint64_t found = 1;
-    for (int down = 1; found; down = !down) {
-        uint64_t edge = down ? q->target_count : 0;
-        found = 0;
-        for (uint64_t k = 0; k < q->count; k++) {
-            uint64_t i = down ? q->count - 1 - k : k, degree = q->degrees[i];
-            if (down) edge -= degree;
-            if (!(marks[i >> 3] >> (i & 7) & 1)) {
-                for (uint64_t e = edge; e < edge + degree; e++) {
-                    uint32_t to = q->targets[e];
-                    if (marks[to >> 3] >> (to & 7) & 1) {
-                        marks[i >> 3] |= (uint8_t)(1 << (i & 7));
-                        found++;
-                        break;
-                    }
-                }
-            }
-            if (!down) edge += degree;
-        }
-    }
+    int down = 1;
+    while (q->keeps_edges ? sweep_edges(q, marks, down) : sweep_again(q, marks, down)) down = !down;
     int64_t lost = -1;
     for (uint64_t i = 0; i < q->count && lost < 0; i++)
-        if (!(marks[i >> 3] >> (i & 7) & 1)) lost = (int64_t)i;
+        if (!marked(marks, i)) lost = (int64_t)i;
     free(marks);
     return lost;
 }
