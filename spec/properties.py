@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from groupspec.spec.compiler.model import ModelProperty
-from groupspec.spec.composition.machines import FAULT
 
-_JOIN_ANSWER = "KIP-62, 'Proposed Changes'"
+FAULT = "fault"
+"""The variable that keeps the first assertion that failed."""
 
 
 def _assertion(name: str, statement: str, sources: tuple[str, ...], rules: str) -> ModelProperty:

@@ -14,6 +14,7 @@ from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.specialise import PROFILES, REBALANCES
 from groupspec.spec.composition.alone import alone_model
 from groupspec.spec.composition.base import base_model
+from groupspec.spec.composition.queues import queues_model
 
 _FEATURES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -47,16 +48,6 @@ SETS: tuple[frozenset[str], ...] = (
     frozenset({"ids", "quiet"}),
     frozenset({"calm"}),
 )
-_ONLY_THE_EXPLORER = frozenset({"ids", "log"})
-"""Feature sets whose N=2 models have more than 500,000 states: too many for TLC within the time of a check."""
-
-
-def in_ci(model_name: str) -> bool:
-    """Whether three engines go through the model in every full check: those with at most 500,000 states."""
-    too_large = any(f"base-{feature}-" in model_name for feature in _ONLY_THE_EXPLORER)
-    return not (too_large or model_name.endswith("-3"))
-
-
 @cache
 def models() -> Mapping[str, Callable[[], Model]]:
     """Every model by its name, as a function that makes it."""
@@ -71,6 +62,7 @@ def models() -> Mapping[str, Callable[[], Model]]:
                     name = "-".join(["base", *sorted(features), rebalance, profile, str(size)])
                     claimed = properties.of_a_group(features)
                     catalogue[name] = partial(base_model, rebalance, profile, size, claimed, features=features)
+    catalogue["queues"] = queues_model
     return MappingProxyType(catalogue)
 
 

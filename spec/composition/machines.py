@@ -22,9 +22,9 @@ from groupspec.spec.compiler.guards import names, parse, show, simplify
 from groupspec.spec.compiler.model import Block, Call, If, IndexSet, ModelVariable, Procedure, Set, Statement
 from groupspec.spec.compiler.table import Row, Table
 from groupspec.spec.member import MACHINES as MEMBER
+from groupspec.spec.properties import FAULT
 from groupspec.spec.terms import Value
 
-FAULT = "fault"
 ILLEGAL = "illegal-event"
 """The assertion that fails where an error row fires."""
 LATE = "late-changes-nothing"
