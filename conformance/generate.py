@@ -17,6 +17,7 @@ from typing import Final, Literal, TypeAlias
 
 from groupspec import conformance, diagrams
 from groupspec.conformance.engines.texts import model_texts
+from groupspec.conformance.findings import runs
 from groupspec.conformance.held import files as held_files
 from groupspec.conformance.held.matrix import kill_matrix
 from groupspec.conformance.stateful import routes
@@ -111,6 +112,15 @@ def generated_files() -> Iterator[GeneratedFile]:
         yield GeneratedFile("diagrams", f"generated/time/{theorem.id}.svg", partial(boundary_svg, theorem))
     for name, produce in model_texts():
         yield GeneratedFile("conformance", name, produce)
+    for run in runs.runs():
+        found = f"generated/findings/{run.name}"
+        yield GeneratedFile(
+            "conformance", f"{found}.json", partial(runs.run_text, run), partial(runs.run_is_current, run)
+        )
+        is_current = partial(runs.vectors_are_current, run)
+        yield GeneratedFile("conformance", f"{found}.vectors.ndjson", partial(runs.run_vectors, run), is_current)
+        yield GeneratedFile("diagrams", f"{found}.svg", partial(runs.run_svg_text, run))
+        yield GeneratedFile("diagrams", f"{found}.mmd", partial(runs.run_mermaid_text, run))
     yield GeneratedFile("conformance", HELD, _held, held_files.is_current, held_files.problems)
     yield GeneratedFile("conformance", HELD.replace(".json", ".md"), _held_markdown)
     for target in (routes.MEMBER, "subscription"):

@@ -1,8 +1,8 @@
 """A run of a model as a vector file: what one member gets, and what the deployed specification demands of it.
 
-The format is that of `conformance/vectors` (README.md there): a header, a line for each state on the way, and one line for the run. So
-`vectors/examples/run_vectors.py`, and whatever else reads vectors, runs it on a client. An event of a published run that a correct
-environment never does at the deployed member stands in the state's `never`; one that cannot be is left out.
+The format is that of `conformance/vectors` (README.md there): a header, a line for each state on the way, and one line for
+the run. So `vectors/examples/run_vectors.py`, and whatever else reads vectors, runs it on a client. An event of a published run
+that a correct environment never does at the deployed member stands in the state's `never`; one that cannot be is left out.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from groupspec.spec import vocabulary
 from groupspec.spec.compiler.member import IllegalEvent, MemberState
 from groupspec.spec.composition.seen import Sight
 from groupspec.spec.explorer import Trace
+from groupspec.spec.terms import Variable
 from groupspec.spec.vocabulary import VARIABLES
 
 SUBJECT: Final = next(subject for subject in SUBJECTS if subject.name == "member")
@@ -115,7 +116,7 @@ class _Way:
             "never": number,
         }
 
-    def _variables(self) -> list[vocabulary.Variable]:
+    def _variables(self) -> list[Variable]:
         return [VARIABLES[name] for name in self.member.variables if VARIABLES[name].kind == "state"]
 
     def _header(self, lines: str, stays: object, never: object) -> dict[str, object]:
