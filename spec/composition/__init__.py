@@ -14,7 +14,10 @@ from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.specialise import PROFILES, REBALANCES
 from groupspec.spec.composition.alone import alone_model
 from groupspec.spec.composition.base import base_model
+from groupspec.spec.composition.partition import partition_model
 from groupspec.spec.composition.queues import queues_model
+from groupspec.spec.composition.system import MIXED
+from groupspec.spec.properties_of_partition import of_a_partition
 
 _FEATURES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -48,6 +51,8 @@ SETS: tuple[frozenset[str], ...] = (
     frozenset({"ids", "quiet"}),
     frozenset({"calm"}),
 )
+
+
 @cache
 def models() -> Mapping[str, Callable[[], Model]]:
     """Every model by its name, as a function that makes it."""
@@ -62,6 +67,9 @@ def models() -> Mapping[str, Callable[[], Model]]:
                     name = "-".join(["base", *sorted(features), rebalance, profile, str(size)])
                     claimed = properties.of_a_group(features)
                     catalogue[name] = partial(base_model, rebalance, profile, size, claimed, features=features)
+    catalogue["partition-alone"] = partial(partition_model, of_a_partition())
+    upgrade = partial(base_model, MIXED, "deployed", 2, properties.of_a_group(frozenset()))
+    catalogue["base-mixed-deployed-2"] = upgrade
     catalogue["queues"] = queues_model
     return MappingProxyType(catalogue)
 

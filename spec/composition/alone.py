@@ -98,7 +98,7 @@ def outward_words(used: Mapping[str, Table]) -> tuple[str, ...]:
 
 def said(word: str) -> str:
     """The variable that says whether the word has just been said."""
-    return f"said_{word}"
+    return f"said_{word.lower()}"
 
 
 def _configure() -> Iterator[Action]:

@@ -29,7 +29,7 @@ from groupspec.spec.composition.machines import FAULT, conjunction, prune, prune
 from groupspec.spec.composition.of_group import group_timers
 from groupspec.spec.composition.of_members import applications, timers
 from groupspec.spec.composition.of_network import network
-from groupspec.spec.composition.system import system_of
+from groupspec.spec.composition.system import MIXED, system_of
 from groupspec.spec.properties import GROUP_ASSERTIONS
 from groupspec.spec.terms import Value
 
@@ -54,6 +54,8 @@ def base_model(
     variables = [v for code in codes for v in code.variables()]
     variables += [*members.NETWORK, *members.OWNERSHIP, *group.variables(size, features)]
     variables.append(ModelVariable(FAULT, ("none", *GROUP_ASSERTIONS), "none", (), "the first assertion that failed"))
+    if rebalance == MIXED:
+        variables.append(members.UPGRADE)
     started = [_started(v) for v in variables]
     left_out = _UNQUIET if "quiet" in features else frozenset()
     actions = [

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from groupspec.spec.compiler.model import Action, Call, For, If, ModelVariable, Set
 from groupspec.spec.composition import group
 from groupspec.spec.composition.of_network import BEATING, JOINING, SYNCING, breaks
-from groupspec.spec.composition.system import ONE, System
+from groupspec.spec.composition.system import MIXED, ONE, System
 
 
 def deaths(system: System, variables: list[ModelVariable]) -> Iterator[Action]:
@@ -15,7 +15,8 @@ def deaths(system: System, variables: list[ModelVariable]) -> Iterator[Action]:
     own = tuple(
         (f"{v.name}[i]", repr(v.initial))
         for v in variables
-        if v.over == ("members",) and v.name not in ("registered", "forgotten", "stored", "forgotten_stored", "told")
+        if v.over == ("members",)
+        and v.name not in ("registered", "forgotten", "stored", "forgotten_stored", "told", "upgraded")
     )
     nothing = For("p", "partitions", (Set((("owns[i][p]", "False"), ("will_have[i][p]", "False"))),))
     alive = "(subscribed[i] or identity[i] != 'none')"
@@ -27,6 +28,16 @@ def deaths(system: System, variables: list[ModelVariable]) -> Iterator[Action]:
         "network",
         doc="the process is gone, and another starts in its place; its id is forgotten",
     )
+    if system.rebalance == MIXED:
+        upgraded = (Call("forget_registered", ("i",)), Set((*own, ("upgraded[i]", "True"))), nothing)
+        yield Action(
+            "is_upgraded",
+            ONE,
+            "not upgraded[i]",
+            upgraded,
+            "application",
+            doc="the process is stopped without a word, and the next one runs the cooperative protocol",
+        )
     dies, returns = (
         system.tell("group_unloaded"),
         system.tell("group_loaded", members_stored=group.somebody_stored(system.features)),

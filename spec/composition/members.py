@@ -88,6 +88,13 @@ REFINED: Final = MappingProxyType(
 )
 """Variables of the tables that are read off the partitions."""
 
+UPGRADE: Final = ModelVariable(
+    "upgraded", NO_YES, False, ("members",), "the process runs the cooperative protocol; before, the eager one"
+)
+UPGRADED: Final = MappingProxyType({"eager": "not upgraded[i]", "cooperative": "upgraded[i]"})
+"""What the two constants mean in a rolling upgrade from eager to cooperative (KIP-429, second round): the assignor is the cooperative one
+for all, since all support it by then; whoever has been restarted keeps its partitions while it joins, the others give them up first."""
+
 TAKES: Final = "any(owns[i][p] and not share[i][p] for p in partitions)"
 RETAINS: Final = "any(owns[i][p] and share[i][p] for p in partitions)"
 GAINS: Final = "any(share[i][p] and not owns[i][p] for p in partitions)"

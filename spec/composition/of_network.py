@@ -47,7 +47,7 @@ def network(system: System) -> Iterator[Action]:
     )
     leads = f"leader == i and broker_group == 'CompletingRebalance' and registered[i] == 'unsynced' and {group.matches(system.features)}"
     receives = "(registered[k] == 'unsynced' or registered[k] == 'parked_sync')"
-    brings = If(((leads, group.assign(system.rebalance == "cooperative")),))
+    brings = If(((leads, group.assign(system.rebalance != "eager")),))
     chosen = "(leader != 0 or broker_group != 'CompletingRebalance')"
     sync = system.tell(
         "group_sync", requester=REQUESTER, generation_matches=group.matches(system.features), is_leader="leader == i"

@@ -7,13 +7,17 @@ from dataclasses import dataclass
 
 from groupspec.spec import member, vocabulary
 from groupspec.spec.compiler.model import Block, Call, IndexSet
+from groupspec.spec.compiler.specialise import constants
 from groupspec.spec.compiler.table import Table
-from groupspec.spec.compiler.tables import tables
+from groupspec.spec.compiler.tables import tables, whole_tables
 from groupspec.spec.composition import group, members
 from groupspec.spec.composition.machines import Freedom, MachineCode, name_of
 from groupspec.spec.terms import Value
 
 ONE: tuple[tuple[str, IndexSet], ...] = (("i", "members"),)
+
+MIXED = "mixed"
+"""Each member has a rebalance protocol of its own: a rolling upgrade, in its second round."""
 
 _MACHINES = ("timeouts", "rebalance")
 _FROZEN: Mapping[str, Value] = {"coordinator_known": True, "static": False, "auto_commit": False}
@@ -46,7 +50,9 @@ def system_of(
     rebalance: str, profile: str, size: int, replaced: Mapping[str, Table], features: frozenset[str]
 ) -> System:
     """The machines of a model, and who hears what. `replaced`: tables instead of the specification's, by machine."""
-    used = {name: replaced.get(name, tables()[name, rebalance, profile]) for name in _MACHINES}
+    mixed = rebalance == MIXED
+    made = whole_tables() if mixed else {name: tables()[name, rebalance, profile] for name in _MACHINES}
+    used = {name: replaced.get(name, made[name]) for name in _MACHINES}
     hearers = {
         event: tuple(
             name for name in member.MACHINES if name in used and any(e.name == event for e in used[name].events)
@@ -63,13 +69,13 @@ def system_of(
     )
     words = {**members.words(features), "coordinator_gone": found_again}
     freedom = Freedom(
-        frozen=_FROZEN,
-        refined=members.REFINED,
+        frozen={**_FROZEN, **constants(None, profile)} if mixed else _FROZEN,
+        refined={**members.REFINED, **members.UPGRADED} if mixed else members.REFINED,
         effects=members.effects(features),
         follows=members.FOLLOWS,
         words=lambda _event, word: words.get(word),
     )
     codes = {name: MachineCode(table, freedom, hearers) for name, table in used.items()}
-    broker = replaced.get("broker_group", tables()["broker_group", rebalance, profile])
+    broker = replaced.get("broker_group", whole_tables()["broker_group"])
     kept = Freedom(frozen=group.frozen(features), words=group.words(features), index="", indexed_events=group.INDEXED)
     return System(rebalance, profile, size, features, codes, MachineCode(broker, kept, {}), hearers)

@@ -35,6 +35,11 @@ WATCHED: Final = (
     ModelVariable("said_goodbye", NO_YES, False, (), "a LeaveGroup has been sent by what happens now"),
     ModelVariable("left", NO_YES, False, (), "the member has left, in words or in silence, by what happens now"),
     ModelVariable("stalled", NO_YES, False, (), "what happens now has found that the application stalls"),
+    ModelVariable("asks_open", NO_YES, False, (), "the application has asked the coordinator something, and was not answered"),
+    ModelVariable("lookup_rests", ("none", "backoff", "poll"), "none", (), "what must end before the next FindCoordinator, after one that failed"),
+    ModelVariable("beat_due", NO_YES, False, (), "the heartbeat interval is over, and none was sent since"),
+    ModelVariable("poll_late", NO_YES, False, (), "the poll interval is over, and nothing was polled since"),
+    ModelVariable("suspect", NO_YES, False, (), "what happens now says that the coordinator is gone"),
 )  # fmt: skip
 
 _Entry = tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]
@@ -43,7 +48,11 @@ _Entry = tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]
 _WORDS: Final[Mapping[str, _Entry]] = MappingProxyType(
     {
         "FindCoordinator": (
-            (("one-lookup", "not @lookup_out"),),
+            (
+                ("one-lookup", "not @lookup_out"),
+                ("lookup-is-needed", "@member_needs or @asks_open"),
+                ("lookup-waits", "@lookup_rests == 'none'"),
+            ),
             (("@lookup_out", "True"),),
         ),
         "JoinGroup": (
@@ -69,7 +78,7 @@ _WORDS: Final[Mapping[str, _Entry]] = MappingProxyType(
                 ("to-a-known-coordinator", "@coordinator_known"),
                 ("heartbeat-as-member", "@in_group and @identity == 'member'"),
             ),
-            (("@heartbeat_out", "True"),),
+            (("@heartbeat_out", "True"), ("@beat_due", "False")),
         ),
         "LeaveGroup": (
             (
@@ -98,12 +107,21 @@ _WORDS: Final[Mapping[str, _Entry]] = MappingProxyType(
         ),
         "ERROR": ((), (("@raised", "True"),)),
         "coordinator_lost": (
-            (("forget-then-fail", "not @coordinator_known"),),
-            (("@call_out", "'none'"), ("@heartbeat_out", "False"), ("@commit_out", "False")),
+            (("forget-then-fail", "not @coordinator_known"), ("forget-with-reason", "@suspect")),
+            (
+                ("@beat_due", "@beat_due and not @heartbeat_out"),
+                ("@suspect", "False"),
+                ("@call_out", "'none'"),
+                ("@heartbeat_out", "False"),
+                ("@commit_out", "False"),
+            ),
         ),
-        "heartbeats_disabled": ((), (("@in_group", "False"), ("@heartbeat_out", "False"))),
-        "poll_limit_reached": (
+        "heartbeats_disabled": (
             (),
+            (("@in_group", "False"), ("@heartbeat_out", "False"), ("@beat_due", "False"), ("@poll_late", "False")),
+        ),
+        "poll_limit_reached": (
+            (("leaves-only-if-stalled", "@poll_late"),),
             (
                 ("@may_join", "@may_join and @leaving"),
                 ("@stalled", "@in_group and not @leaving"),
@@ -141,14 +159,27 @@ _OUTCAST = (
     ("@commit_out", "False"),
     ("@in_group", "False"),
 )
+_SUSPECT = (("@suspect", "True"),)
+_LATER = (("@heartbeat_out", "False"), ("@beat_due", "False"))
 _UNKNOWN = (*_OUTCAST, ("@has_id", "False"))
 _FENCED = (*_UNKNOWN, ("@may_join", "False"))
 
 _EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
     {
         "lookup_found": (("@lookup_out", "False"),),
-        "lookup_retriable": (("@lookup_out", "False"),),
-        "lookup_fatal": (("@lookup_out", "False"),),
+        "lookup_retriable": (("@lookup_out", "False"), ("@lookup_rests", "'backoff'")),
+        "lookup_fatal": (("@lookup_out", "False"), ("@lookup_rests", "'poll'"), ("@asks_open", "False")),
+        "lookup_backoff_elapsed": (("@lookup_rests", "'none' if @lookup_rests == 'backoff' else @lookup_rests"),),
+        "commit_or_fetch_asked": (
+            ("@asks_open", "True"),
+            ("@lookup_rests", "'none' if @lookup_rests == 'poll' else @lookup_rests"),
+        ),
+        "asks_settled": (("@asks_open", "False"),),
+        "ask_coordinator_gone": _SUSPECT,
+        "heartbeat_due": (("@beat_due", "@in_group"),),
+        "session_expired": (("@suspect", "@in_group and @coordinator_known"),),
+        "poll_interval_expired": (("@poll_late", "@in_group"),),
+        "poll_raised": (("@poll_late", "False"),),
         "join_accepted": (
             ("@call_out", "'none'"),
             ("@generation_unused", "True"),
@@ -159,36 +190,47 @@ _EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
         "join_rebalance_in_progress": _ENDS,
         "join_unknown_member": _UNKNOWN,
         "join_coordinator_loading": _ENDS,
-        "join_coordinator_gone": _ENDS,
+        "join_coordinator_gone": (*_ENDS, *_SUSPECT),
         "join_fenced": _FENCED,
         "join_fatal": _AWAITS_POLL,
         "sync_accepted": _ENDS,
         "sync_rebalance_in_progress": _ENDS,
         "sync_unknown_member": _UNKNOWN,
         "sync_illegal_generation": _OUTCAST,
-        "sync_coordinator_gone": _ENDS,
+        "sync_coordinator_gone": (*_ENDS, *_SUSPECT),
         "sync_fenced": _FENCED,
         "sync_fatal": _AWAITS_POLL,
         "heartbeat_ok": (("@heartbeat_out", "False"),),
         "heartbeat_rebalance_in_progress": (("@heartbeat_out", "False"),),
-        "heartbeat_coordinator_gone": (("@heartbeat_out", "False"),),
-        "heartbeat_retriable": (("@heartbeat_out", "False"),),
-        "heartbeat_error": (("@heartbeat_out", "False"),),
+        "heartbeat_coordinator_gone": (*_LATER, *_SUSPECT),
+        "heartbeat_retriable": _LATER,
+        "heartbeat_error": _LATER,
         "heartbeat_unknown_member": _UNKNOWN,
         "heartbeat_illegal_generation": _OUTCAST,
         "heartbeat_fenced": _FENCED,
         "commit_settled": (("@commit_out", "False"),),
         "commit_retriable": (("@commit_out", "False"),),
-        "commit_coordinator_gone": (("@commit_out", "False"),),
+        "commit_coordinator_gone": (("@commit_out", "False"), *_SUSPECT),
         "commit_rebalance_in_progress": (("@commit_out", "False"),),
         "commit_unknown_member": _UNKNOWN,
         "commit_illegal_generation": _OUTCAST,
         "commit_fenced": _FENCED,
-        "stopped": (*_UNKNOWN, ("@lookup_out", "False"), ("@may_join", "False")),
+        "stopped": (
+            *_UNKNOWN,
+            ("@lookup_out", "False"),
+            ("@may_join", "False"),
+            ("@asks_open", "False"),
+            ("@lookup_rests", "'none'"),
+            ("@suspect", "True"),
+        ),
         "commit_deadline_expired": (("@commit_out", "False"),),
         "partitions_revoked": (("@revoke_due", "False"),),
         "partitions_assigned": (("@assign_due", "False"),),
-        "application_polled": (("@may_join", "@subscribed"),),
+        "application_polled": (
+            ("@may_join", "@subscribed"),
+            ("@poll_late", "False"),
+            ("@lookup_rests", "'none' if @lookup_rests == 'poll' else @lookup_rests"),
+        ),
         "leave_requested": (("@commit_out", "False"),),
         "subscribed_to_topics": (("@may_join", "@may_join and @subscribed"),),
     }
@@ -212,6 +254,15 @@ _TOLD: Final = (
     "commit_fenced",
 )
 
+_DOUBTED: Final = (
+    "session_expired",
+    "heartbeat_coordinator_gone",
+    "join_coordinator_gone",
+    "sync_coordinator_gone",
+    "commit_coordinator_gone",
+    "ask_coordinator_gone",
+)
+
 _AFTER: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
     {
         **dict.fromkeys(_TOLD, (("errors-are-told", "@raised"),)),
@@ -229,7 +280,7 @@ def after_event(event: str, indexed: bool) -> Block:
     checks = tuple((name, holds) for name, holds in _AFTER.get(event, ()))
     ended = (
         ("@has_id", "@has_id and not @left and not (@stalled and @static)"),
-        *((f"@{name}", "False") for name in ("raised", "said_goodbye", "left", "stalled")),
+        *((f"@{name}", "False") for name in ("raised", "said_goodbye", "left", "stalled", "suspect")),
     )
     return _block((checks, ended), indexed)
 
