@@ -18,9 +18,9 @@ from groupspec.spec import member, vocabulary
 from groupspec.spec.compiler.model import Action, Block, Call, Model, ModelProperty, ModelVariable, Procedure, Set
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
-from groupspec.spec.composition.machines import FAULT, Freedom, MachineCode, conjunction, name_of, prune
+from groupspec.spec.composition.machines import Freedom, MachineCode, conjunction, name_of, prune
 from groupspec.spec.composition.watch import WATCHED, after_event, correct, on_event, on_words
-from groupspec.spec.properties import ASSERTIONS
+from groupspec.spec.properties import ASSERTIONS, FAULT
 from groupspec.spec.terms import Value
 
 CONFIGURATION = ("auto_commit", "static")

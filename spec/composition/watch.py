@@ -116,6 +116,7 @@ _WORDS: Final[Mapping[str, _Entry]] = MappingProxyType(
                 ("@commit_out", "False"),
             ),
         ),
+        "heartbeats_enabled": ((), (("@beat_due", "False"), ("@poll_late", "False"))),
         "heartbeats_disabled": (
             (),
             (("@in_group", "False"), ("@heartbeat_out", "False"), ("@beat_due", "False"), ("@poll_late", "False")),

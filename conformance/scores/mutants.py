@@ -1,0 +1,158 @@
+"""Mutants of the specification: one row as it is written, changed in one respect.
+
+A row as it is written stands for one row of the table in each state and event that it names; a mutant changes all of them.
+
+    operator      what is changed
+    drop-set      one assignment of one of its effects is not made
+    drop-effect   one of its effects does not happen
+    drop-word     one word that it emits is not said
+    negate        it fires when its guard does not hold, and not when it does
+    widen         one condition of its guard is left out
+    swap-target   it ends in another state: the next one in the order of the file
+    ignore        nothing happens any more
+
+A changed row stands before the others of its event, so that it wins wherever it fires. Where it fires now and another row
+did, that one is silent; where it fires no more, nothing happens. The compiler would accept neither; it is what a slip in an
+implementation looks like.
+
+Rows that say what changes nothing, or what a correct peer never does, are not changed: they do nothing. So a guard is not
+widened if it would then hold besides only where an error row fires, which says that this cannot be.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby, product
+from typing import Final
+
+from groupspec.spec import vocabulary
+from groupspec.spec.compiler.guards import domains, names, parse, predicate, show, simplify
+from groupspec.spec.compiler.table import Row, Table
+from groupspec.spec.terms import Effect
+
+OPERATORS: Final = ("drop-set", "drop-effect", "drop-word", "negate", "widen", "swap-target", "ignore")
+
+
+@dataclass(frozen=True)
+class SpecMutant:
+    """One changed row.
+
+    Attributes:
+        id: `machine/row/operator/what`; the row is the first of those that the written one stands for.
+        machine: Whose row.
+        operator: One of `OPERATORS`.
+        rows: The ids of the rows of the table.
+        events: Their events: only what happens on them is changed.
+        what: What was changed, in words.
+        table: The machine with the changed rows; only the rows of those events.
+    """
+
+    id: str
+    machine: str
+    operator: str
+    rows: tuple[str, ...]
+    events: tuple[str, ...]
+    what: str
+    table: Table
+
+
+_Change = tuple[str, str, Row, tuple[Effect, ...]]
+"""(operator, what, the changed row, effects that are new)"""
+
+
+def mutants(table: Table) -> Iterator[SpecMutant]:
+    """Every mutant of a machine, in the order of the file; those that would say the same only once."""
+    written = [row for row in table.rows if row.kind == "transition"]
+    for _, group in groupby(sorted(written, key=lambda row: _place(table, row)), key=lambda row: _place(table, row)):
+        rows = tuple(group)
+        known = {tuple(_meaning(table, row) for row in rows)}
+        changes: dict[tuple[str, str], list[_Change]] = {}
+        for row in rows:
+            for change in _changes(table, row):
+                changes.setdefault(change[:2], []).append(change)
+        for (operator, what), changed in changes.items():
+            broken = _with(table, changed)
+            meaning = tuple(_meaning(broken, row) for _, _, row, _ in changed)
+            if meaning not in known:
+                known.add(meaning)
+                ids, events = (
+                    tuple(dict.fromkeys(x)) for x in zip(*((c[2].id, c[2].event) for c in changed), strict=True)
+                )
+                name = f"{table.name}/{ids[0]}/{operator}/{what}"
+                yield SpecMutant(name, table.name, operator, ids, events, what, broken)
+
+
+def _place(table: Table, row: Row) -> tuple[int, str]:
+    """Rows that were written as one stand in one line, and have one guard."""
+    return int(table.places[row.id].rpartition(":")[2]), row.guard
+
+
+def _changes(table: Table, row: Row) -> Iterator[_Change]:
+    for place, name in enumerate(row.effects):
+        effect = table.effect_by_name[name]
+        without = (*row.effects[:place], *row.effects[place + 1 :])
+        yield "drop-effect", name, replace(row, effects=without), ()
+        smaller = [
+            (
+                "drop-set",
+                f"{name}.{variable}",
+                replace(effect, set={v: t for v, t in effect.set.items() if v != variable}),
+            )
+            for variable in effect.set
+        ]
+        smaller += [
+            ("drop-word", f"{name}.{word}", replace(effect, emit=tuple(w for w in effect.emit if w != word)))
+            for word in effect.emit
+        ]
+        for operator, what, changed in smaller:
+            renamed = replace(changed, name=f"{name}~")
+            kept = (*row.effects[:place], renamed.name, *row.effects[place + 1 :])
+            yield operator, what, replace(row, effects=kept), (renamed,)
+    if row.guard:
+        yield "negate", "guard", replace(row, guard=show(simplify(ast.UnaryOp(ast.Not(), parse(row.guard)), {}))), ()
+        for left_out, guard in _widened(row.guard):
+            if _fires_elsewhere(table, row, guard):
+                yield "widen", left_out, replace(row, guard=guard), ()
+    following = table.states[(table.states.index(row.target) + 1) % len(table.states)]
+    yield "swap-target", "next", replace(row, target=following), ()
+    yield "ignore", "row", replace(row, target=row.source, effects=()), ()
+
+
+def _widened(guard: str) -> Iterator[tuple[str, str]]:
+    expression = parse(guard)
+    parts = (
+        expression.values if isinstance(expression, ast.BoolOp) and isinstance(expression.op, ast.And) else [expression]
+    )
+    for place, part in enumerate(parts):
+        others = [*parts[:place], *parts[place + 1 :]]
+        rest = ast.BoolOp(ast.And(), others) if len(others) > 1 else others[0] if others else ast.Constant(True)
+        yield show(part), show(rest)
+
+
+def _fires_elsewhere(table: Table, row: Row, guard: str) -> bool:
+    """Whether the guard holds somewhere where the row's does not, and no error row fires."""
+    errors = [other.guard for other in table.cell(row.source, row.event) if other.kind == "error"]
+    texts = [guard, row.guard, *errors]
+    read = tuple(dict.fromkeys(name for text in texts for name in names(parse(text))))
+    now, then, *impossible = (predicate(text, read) for text in texts)
+    return any(
+        now(*values) and not then(*values) and not any(error(*values) for error in impossible)
+        for values in product(*domains(read, vocabulary.VARIABLES))
+    )
+
+
+def _with(table: Table, changes: list[_Change]) -> Table:
+    changed = tuple(row for _, _, row, _ in changes)
+    ids, events = {row.id for row in changed}, {row.event for row in changed}
+    others = tuple(row for row in table.rows if row.event in events and row.id not in ids)
+    effects = {effect.name: effect for *_, new in changes for effect in new}
+    return replace(table, rows=(*changed, *others), effects=(*table.effects, *effects.values()), places={})
+
+
+def _meaning(table: Table, row: Row) -> object:
+    """What a row says, in a form that is equal for rows that say the same."""
+    effects = [table.effect_by_name[name] for name in row.effects]
+    sets = tuple((variable, text) for effect in effects for variable, text in effect.set.items())
+    return row.guard, row.target, sets, tuple(word for effect in effects for word in effect.emit)

@@ -1,0 +1,134 @@
+"""Where mutants are tried: models, and how a changed row gets into one of them.
+
+A model is made once. A mutant changes what one machine does on an event or two, so only those procedures are made anew: that
+is much quicker than a new model, and a hundred mutants can share one compilation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from groupspec.conformance.scores.mutants import SpecMutant
+from groupspec.spec import composition, member
+from groupspec.spec.compiler.model import Block, Model
+from groupspec.spec.compiler.specialise import REBALANCES
+from groupspec.spec.compiler.table import Table
+from groupspec.spec.compiler.tables import tables
+from groupspec.spec.composition.alone import alone_model, machine_code
+from groupspec.spec.composition.base import frozen_without
+from groupspec.spec.composition.freeze import frozen_block
+from groupspec.spec.composition.machines import MachineCode, name_of, pruned
+from groupspec.spec.composition.partition import MACHINE as PARTITION
+from groupspec.spec.composition.partition import partition_code
+from groupspec.spec.composition.system import system_of
+
+PROFILE = "deployed"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model in which mutants of some machines are tried.
+
+    Attributes:
+        name: The model's, as in the catalogue.
+        rebalance: `eager` or `cooperative`; empty where there is no difference.
+        machines: Whose mutants.
+        make: Makes the model; True: with what is needed to compare two.
+        code: A machine's changed table, and True as for `make`, as procedures of the model.
+        finish: What else the model does to the body of a procedure.
+        hidden: Variables that nobody outside can see.
+    """
+
+    name: str
+    rebalance: str
+    machines: tuple[str, ...]
+    make: Callable[[bool], Model]
+    code: Callable[[Table, bool], MachineCode]
+    finish: Callable[[Block], Block] = lambda body: body
+
+    @cached_property
+    def model(self) -> Model:
+        """The model."""
+        return self.make(False)
+
+    @cached_property
+    def observed(self) -> Model:
+        """The model in which everything that can be seen is a variable."""
+        return self.make(True)
+
+    def visible(self) -> tuple[str, ...]:
+        """The variables of `observed` that are no machine's own."""
+        own = {
+            name
+            for machine in (*member.MACHINES, "broker_group", "subscription", "commit")
+            for table in [tables()[machine, self.rebalance or REBALANCES[0], PROFILE]]
+            for name in (table.name, *(variable.name for variable in table.own))
+        }
+        return tuple(variable.name for variable in self.observed.variables if variable.name not in own)
+
+    def variant(self, mutant: SpecMutant, observed: bool = False) -> Model | None:
+        """The model with the mutant in it; None if it is the same model."""
+        base = self.observed if observed else self.model
+        changed = {name_of(mutant.machine, event) for event in mutant.events}
+        known = frozenset(procedure.name for procedure in base.procedures)
+        made = {p.name: p.body for p in self.code(mutant.table, observed).procedures()}
+        procedures = tuple(
+            replace(p, body=pruned(self.finish(made.get(p.name, ())), known)) if p.name in changed else p
+            for p in base.procedures
+        )
+        return None if procedures == base.procedures else replace(base, procedures=procedures)
+
+
+def subjects() -> Iterator[Subject]:
+    """Every model in which mutants are tried, the quickest first."""
+    yield _partition()
+    for rebalance in REBALANCES:
+        yield _alone(rebalance)
+    for rebalance in REBALANCES:
+        for features in _GROUPS:
+            yield _group(rebalance, features)
+
+
+_GROUPS = ((), ("quiet", "ids"), ("farewell",))
+"""Features of the models in which the group's mutants are tried, one after the other, until a property notices."""
+
+
+def _partition() -> Subject:
+    return Subject(
+        "partition-alone",
+        "",
+        (PARTITION,),
+        lambda _: composition.models()["partition-alone"](),
+        lambda table, _: partition_code(table),
+    )
+
+
+def _alone(rebalance: str) -> Subject:
+    used = {name: tables()[name, rebalance, PROFILE] for name in member.MACHINES}
+
+    def make(observed: bool) -> Model:
+        claimed = composition.models()[f"alone-{rebalance}-{PROFILE}"]().properties
+        return alone_model(rebalance, PROFILE, claimed, observed=observed)
+
+    return Subject(
+        f"alone-{rebalance}-{PROFILE}",
+        rebalance,
+        member.MACHINES,
+        make,
+        lambda table, observed: machine_code(table, used, observed),
+    )
+
+
+def _group(rebalance: str, features: tuple[str, ...]) -> Subject:
+    name = "-".join(["base", *sorted(features), rebalance, PROFILE, "2"])
+    chosen = frozenset(features)
+    return Subject(
+        name,
+        rebalance,
+        ("broker_group",),
+        lambda _: composition.models()[name](),
+        lambda table, _: system_of(rebalance, PROFILE, 2, {"broker_group": table}, chosen).broker,
+        lambda body: frozen_block(body, frozen_without(chosen)),
+    )
