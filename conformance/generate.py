@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from groupspec import conformance, diagrams
+from groupspec.conformance.engines import counts as model_counts
 from groupspec.conformance.engines.texts import model_texts
 from groupspec.conformance.findings import runs
 from groupspec.conformance.held import files as held_files
@@ -112,6 +113,8 @@ def generated_files() -> Iterator[GeneratedFile]:
         yield GeneratedFile("diagrams", f"generated/time/{theorem.id}.svg", partial(boundary_svg, theorem))
     for name, produce in model_texts():
         yield GeneratedFile("conformance", name, produce)
+    yield GeneratedFile("conformance", MODELS, _models, model_counts.is_current)
+    yield GeneratedFile("conformance", MODELS.replace(".json", ".md"), _models_page)
     for run in runs.runs():
         found = f"generated/findings/{run.name}"
         yield GeneratedFile(
@@ -135,6 +138,17 @@ def generated_files() -> Iterator[GeneratedFile]:
             is_current = partial(making.is_current, subject, rebalance)
             name = f"vectors/data/{making.file_name(subject, rebalance)}"
             yield GeneratedFile("conformance", name, produce, is_current)
+
+
+MODELS = "generated/models.json"
+
+
+def _models() -> str:
+    return model_counts.text(model_counts.counts(model_counts.recorded(folder_path("conformance") / MODELS)))
+
+
+def _models_page() -> str:
+    return model_counts.page(list(model_counts.recorded(folder_path("conformance") / MODELS).values()))
 
 
 def unexpected_files() -> list[str]:
