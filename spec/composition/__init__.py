@@ -70,7 +70,7 @@ def models() -> Mapping[str, Callable[[], Model]]:
     catalogue["partition-alone"] = partial(partition_model, of_a_partition())
     upgrade = partial(base_model, MIXED, "deployed", 2, properties.of_a_group(frozenset()))
     catalogue["base-mixed-deployed-2"] = upgrade
-    catalogue["queues"] = queues_model
+    catalogue["queues-3"] = queues_model
     return MappingProxyType(catalogue)
 
 
