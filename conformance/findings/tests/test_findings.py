@@ -1,0 +1,171 @@
+"""What exploration says about the proposal: nothing is missing, nothing is new, and the reference shows none of it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from groupspec import spec
+from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.findings import FINDINGS, Finding, counterexamples, replay_on_reference, runs, vector_text
+from groupspec.conformance.findings.replaying import replay_on_tables
+from groupspec.conformance.findings.runs import Run
+from groupspec.conformance.findings.views import BREAKS
+from groupspec.conformance.vectors import read_vectors
+from groupspec.conformance.vectors.examples.run_vectors import Run as VectorRun
+from groupspec.conformance.vectors.schema import SCHEMA
+from groupspec.spec.compiler.model import Action
+from groupspec.spec.composition import expected_violations
+from groupspec.spec.differences import DIFFERENCES
+from groupspec.spec.explorer import Trace, explore
+from groupspec.spec.explorer.interpreter import replay
+from groupspec.spec.vocabulary import RESPONSES
+
+PUBLISHED = (
+    "alone-eager-published",
+    "alone-cooperative-published",
+    "base-eager-published-2",
+    "base-cooperative-published-2",
+)
+DEPLOYED = (
+    "alone-eager-deployed",
+    "alone-cooperative-deployed",
+    "base-eager-deployed-2",
+    "base-cooperative-deployed-2",
+)
+SMALL = [name for name in (*PUBLISHED, *DEPLOYED) if name.startswith("alone")]
+VIOLATIONS = [run for run in runs.runs() if run.is_violation]
+
+
+def committed_trace(run: Run) -> Trace:
+    return replay(
+        runs.model_of(run.model), [(action, arguments) for action, arguments in runs.committed(run)["actions"]]
+    )
+
+
+@pytest.mark.parametrize("model", PUBLISHED)
+def test_the_published_profile_breaks_what_is_listed_no_more_and_no_less(model: str) -> None:
+    found = runs.explored(model)
+    assert found.verdict == "complete"
+    assert set(found.violations) == expected_violations(model)
+
+
+@pytest.mark.parametrize("model", DEPLOYED)
+def test_the_deployed_profile_breaks_nothing(model: str) -> None:
+    found = runs.explored(model)
+    assert (found.verdict, dict(found.violations), found.missing) == ("complete", {}, ())
+
+
+def test_every_violation_stands_in_one_finding() -> None:
+    told = Counter(run for finding in FINDINGS.values() if finding.kind == "violation" for run in finding.runs)
+    assert told == Counter(VIOLATIONS)
+
+
+def test_Q4_the_missing_join_comes_out_of_a_general_property() -> None:
+    broken, kept = runs.explored("alone-cooperative-published"), runs.explored("alone-cooperative-deployed")
+    general = {name: next(p for p in found.model.properties if p.id == "sync-after-join") for name, found in (("published", broken), ("deployed", kept))}  # fmt: skip
+    assert general["published"] == general["deployed"], "the same property, not one made for the occasion"
+    published = replay_on_tables(broken.violations["sync-after-join"])
+    sent = [word for event in published.events for word in event.sent if word in ("JoinGroup", "SyncGroup")]
+    assert sent == ["JoinGroup", "SyncGroup", "SyncGroup"]
+    reference = replay_on_reference(broken.violations["sync-after-join"])
+    sent = [word for event in reference.events for word in event.sent if word in ("JoinGroup", "SyncGroup")]
+    assert sent == ["JoinGroup", "SyncGroup", "JoinGroup"], "the reference joins before it synchronises again"
+
+
+@pytest.mark.parametrize("run", VIOLATIONS, ids=lambda run: run.name)
+def test_the_reference_does_not_show_what_the_published_profile_breaks(run: Run) -> None:
+    trace = committed_trace(run)
+    assert BREAKS[run.property_id](replay_on_tables(trace).events), "seen from outside, the published member breaks it"
+    for member in trace.model.indices("members"):
+        assert not BREAKS[run.property_id](replay_on_reference(trace, member).events)
+
+
+@pytest.mark.parametrize("model", DEPLOYED)
+def test_what_the_deployed_profile_can_reach_the_reference_reaches_with_equal_emissions(model: str) -> None:
+    for trace in runs.explored(model).reached.values():
+        for member in trace.model.indices("members"):
+            reference, tables = replay_on_reference(trace, member), replay_on_tables(trace, member)
+            assert not reference.left_out
+            assert [(e.offer, e.sent) for e in reference.events] == [(e.offer, e.sent) for e in tables.events]
+
+
+def test_an_action_without_a_counterpart_is_named() -> None:
+    model = runs.model_of("base-cooperative-deployed-2")
+    dies = replay(model, [("subscribes", {"i": 1}), ("process_dies", {"i": 1})])
+    with pytest.raises(UsageProblem, match="process_dies has no counterpart at member 1"):
+        replay_on_reference(dies)
+    assert not replay_on_reference(dies, 2).left_out, "the other member sees nothing of it"
+
+
+def test_a_published_run_cannot_be_played_whole() -> None:
+    run = Run("alone-cooperative-published", "sync-after-join")
+    with pytest.raises(UsageProblem, match="callback_started, has no counterpart at the reference"):
+        replay_on_reference(committed_trace(run), strict=True)
+
+
+@pytest.mark.parametrize("run", runs.runs(), ids=lambda run: run.name)
+def test_a_run_as_vectors_is_read_and_run_by_what_reads_vectors(run: Run, tmp_path: Path) -> None:
+    file = runs.run_file(run).with_suffix(".vectors.ndjson")
+    text = file.read_text(encoding="utf-8")
+    assert text == vector_text(committed_trace(run))
+    for line in text.splitlines():
+        jsonschema.validate(json.loads(line), SCHEMA)
+    on_core = VectorRun(read_vectors(file))
+    on_core.all_pairs()
+    on_core.all_states()
+    assert not on_core.failures
+    assert on_core.counts["pairs passed"] == 1
+
+
+@pytest.mark.parametrize("model", SMALL)
+def test_every_state_in_which_nothing_can_happen_is_a_failed_assertion(model: str) -> None:
+    made = runs.model_of(model)
+    goes_on = replace(made, actions=(*made.actions, Action("rests", (), "fault != 'none'", ())))
+    found = explore(goes_on)
+    assert found.dead_ends == 0
+    assert found.states == runs.explored(model).states
+    assert (runs.explored(model).dead_ends > 0) == model.endswith("published")
+
+
+def test_S1_a_zombie_is_reachable_and_the_group_refuses_its_commits() -> None:
+    trace = runs.trace_of(runs.REACHED[0])
+    assert trace.last["identity"][1] == "member"  # type: ignore[index]
+    assert trace.last["registered"][1] == "absent"  # type: ignore[index]
+    assert any(trace.last["owns"][1].values())  # type: ignore[index]
+    refused = {"commit_unknown_member", "commit_illegal_generation", "commit_fenced"}
+    assert refused <= {event for (api, _), event in RESPONSES.items() if api == "OffsetCommit"}
+
+
+@pytest.mark.parametrize("finding", FINDINGS.values(), ids=lambda finding: finding.id)
+def test_what_a_finding_points_at_exists(finding: Finding) -> None:
+    path, _, name = finding.test.partition("::")
+    assert spec.__file__ is not None
+    assert f"def {name}(" in (Path(spec.__file__).resolve().parent.parent / path).read_text(encoding="utf-8")
+    assert not finding.difference or finding.difference in DIFFERENCES
+    assert finding.sentence
+    assert finding.instead
+
+
+def test_the_book_gets_every_finding_with_its_shortest_run() -> None:
+    shown = {each.id: each for each in counterexamples()}
+    assert list(shown) == list(FINDINGS)
+    for finding in FINDINGS.values():
+        page = shown[finding.id]
+        assert bool(page.picture) == bool(finding.runs or finding.theorem)
+        assert [also.model for also in page.also] == [run.model for run in finding.runs[1:]]
+
+
+def test_a_committed_run_is_noticed_when_it_is_changed_or_of_another_model() -> None:
+    run = VIOLATIONS[0]
+    text = runs.run_file(run).read_text(encoding="utf-8")
+    assert runs.run_is_current(run, text)
+    assert not runs.run_is_current(run, text.replace("subscribed", "unsubscribed", 1))
+    assert not runs.run_is_current(run, text.replace(runs.model_of(run.model).hash, "0" * 64))
+    assert not runs.run_is_current(run, "not JSON")
+    assert not runs.run_is_current(VIOLATIONS[1], text)
