@@ -10,6 +10,7 @@ from groupspec.conformance.scores.mutants import SpecMutant
 from groupspec.conformance.scores.subjects import Subject
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.explorer import Exploration, Limits, equivalents, explore, explore_variants
+from groupspec.spec.explorer.engine import EngineName
 
 Fate: TypeAlias = Literal["killed", "equivalent", "survived", "undecided", "untried"]
 
@@ -49,9 +50,9 @@ def scores(
         variants = _variants(subject, todo, found)
         for name in variants:
             tried[name].append(subject)
-        base = explore(subject.model)
+        base = explore(subject.model, engine="python" if subject.small else "auto")
         said(f"{subject.name}: {len(variants)} mutants")
-        for name, outcome in explore_variants(subject.model, variants, _LIMITS, stop_at_violation=False).items():
+        for name, outcome in _explored(subject, variants).items():
             by = _killers(base, outcome)
             if by:
                 found[name] = Score(todo[name], "killed", by, subject.name)
@@ -61,7 +62,7 @@ def scores(
         left = [name for name in todo if name not in found and subject in tried[name] and False not in told[name]]
         pairs = {name: model for name in left if (model := subject.variant(todo[name], True)) is not None}
         said(f"{subject.name}: {len(pairs)} survivors are compared")
-        for name, same in equivalents(subject.observed, pairs, subject.visible(), _LIMITS).items():
+        for name, same in _compared(subject, pairs).items():
             told[name].add(same)
     for name in order:
         found.setdefault(name, Score(todo[name], _fate(told[name])))
@@ -74,6 +75,16 @@ def _variants(subject: Subject, todo: dict[str, SpecMutant], found: dict[str, Sc
         for name, mutant in todo.items()
         if name not in found and mutant.machine in subject.machines and (model := subject.variant(mutant)) is not None
     }
+
+
+def _explored(subject: Subject, variants: dict[str, Model]) -> dict[str, Exploration]:
+    engine: EngineName = "python" if subject.small else "auto"
+    return explore_variants(subject.model, variants, _LIMITS, engine=engine, stop_at_violation=False)
+
+
+def _compared(subject: Subject, pairs: dict[str, Model]) -> dict[str, bool | None]:
+    engine: EngineName = "python" if subject.small else "auto"
+    return equivalents(subject.observed, pairs, subject.visible(), _LIMITS, engine=engine)
 
 
 def _fate(told: set[bool | None]) -> Fate:

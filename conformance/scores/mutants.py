@@ -3,9 +3,9 @@
 A row as it is written stands for one row of the table in each state and event that it names; a mutant changes all of them.
 
     operator      what is changed
-    drop-set      one assignment of one of its effects is not made
+    drop-set      one assignment of an effect is not made, in any row that names it
     drop-effect   one of its effects does not happen
-    drop-word     one word that it emits is not said
+    drop-word     one word of an effect is not said, in any row that names it
     negate        it fires when its guard does not hold, and not when it does
     widen         one condition of its guard is left out
     swap-target   it ends in another state: the next one in the order of the file
@@ -30,7 +30,6 @@ from typing import Final
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.guards import domains, names, parse, predicate, show, simplify
 from groupspec.spec.compiler.table import Row, Table
-from groupspec.spec.terms import Effect
 
 OPERATORS: Final = ("drop-set", "drop-effect", "drop-word", "negate", "widen", "swap-target", "ignore")
 
@@ -40,7 +39,7 @@ class SpecMutant:
     """One changed row.
 
     Attributes:
-        id: `machine/row/operator/what`; the row is the first of those that the written one stands for.
+        id: `machine/row/operator/what`; the row is the first that the written one stands for, or else it is the effect.
         machine: Whose row.
         operator: One of `OPERATORS`.
         rows: The ids of the rows of the table.
@@ -58,8 +57,8 @@ class SpecMutant:
     table: Table
 
 
-_Change = tuple[str, str, Row, tuple[Effect, ...]]
-"""(operator, what, the changed row, effects that are new)"""
+_Change = tuple[str, str, Row]
+"""(operator, what, the changed row)"""
 
 
 def mutants(table: Table) -> Iterator[SpecMutant]:
@@ -74,7 +73,7 @@ def mutants(table: Table) -> Iterator[SpecMutant]:
                 changes.setdefault(change[:2], []).append(change)
         for (operator, what), changed in changes.items():
             broken = _with(table, changed)
-            meaning = tuple(_meaning(broken, row) for _, _, row, _ in changed)
+            meaning = tuple(_meaning(broken, row) for _, _, row in changed)
             if meaning not in known:
                 known.add(meaning)
                 ids, events = (
@@ -82,6 +81,7 @@ def mutants(table: Table) -> Iterator[SpecMutant]:
                 )
                 name = f"{table.name}/{ids[0]}/{operator}/{what}"
                 yield SpecMutant(name, table.name, operator, ids, events, what, broken)
+    yield from _of_effects(table)
 
 
 def _place(table: Table, row: Row) -> tuple[int, str]:
@@ -91,33 +91,16 @@ def _place(table: Table, row: Row) -> tuple[int, str]:
 
 def _changes(table: Table, row: Row) -> Iterator[_Change]:
     for place, name in enumerate(row.effects):
-        effect = table.effect_by_name[name]
         without = (*row.effects[:place], *row.effects[place + 1 :])
-        yield "drop-effect", name, replace(row, effects=without), ()
-        smaller = [
-            (
-                "drop-set",
-                f"{name}.{variable}",
-                replace(effect, set={v: t for v, t in effect.set.items() if v != variable}),
-            )
-            for variable in effect.set
-        ]
-        smaller += [
-            ("drop-word", f"{name}.{word}", replace(effect, emit=tuple(w for w in effect.emit if w != word)))
-            for word in effect.emit
-        ]
-        for operator, what, changed in smaller:
-            renamed = replace(changed, name=f"{name}~")
-            kept = (*row.effects[:place], renamed.name, *row.effects[place + 1 :])
-            yield operator, what, replace(row, effects=kept), (renamed,)
+        yield "drop-effect", name, replace(row, effects=without)
     if row.guard:
-        yield "negate", "guard", replace(row, guard=show(simplify(ast.UnaryOp(ast.Not(), parse(row.guard)), {}))), ()
+        yield "negate", "guard", replace(row, guard=show(simplify(ast.UnaryOp(ast.Not(), parse(row.guard)), {})))
         for left_out, guard in _widened(row.guard):
             if _fires_elsewhere(table, row, guard):
-                yield "widen", left_out, replace(row, guard=guard), ()
+                yield "widen", left_out, replace(row, guard=guard)
     following = table.states[(table.states.index(row.target) + 1) % len(table.states)]
-    yield "swap-target", "next", replace(row, target=following), ()
-    yield "ignore", "row", replace(row, target=row.source, effects=()), ()
+    yield "swap-target", "next", replace(row, target=following)
+    yield "ignore", "row", replace(row, target=row.source, effects=())
 
 
 def _widened(guard: str) -> Iterator[tuple[str, str]]:
@@ -144,11 +127,31 @@ def _fires_elsewhere(table: Table, row: Row, guard: str) -> bool:
 
 
 def _with(table: Table, changes: list[_Change]) -> Table:
-    changed = tuple(row for _, _, row, _ in changes)
+    changed = tuple(row for _, _, row in changes)
     ids, events = {row.id for row in changed}, {row.event for row in changed}
     others = tuple(row for row in table.rows if row.event in events and row.id not in ids)
-    effects = {effect.name: effect for *_, new in changes for effect in new}
-    return replace(table, rows=(*changed, *others), effects=(*table.effects, *effects.values()), places={})
+    return replace(table, rows=(*changed, *others), places={})
+
+
+def _of_effects(table: Table) -> Iterator[SpecMutant]:
+    """An effect is written once as well, and changed wherever a row names it."""
+    for effect in table.effects:
+        rows = [row for row in table.rows if effect.name in row.effects]
+        events = tuple(dict.fromkeys(row.event for row in rows))
+        smaller = [
+            ("drop-set", name, replace(effect, set={n: text for n, text in effect.set.items() if n != name}))
+            for name in effect.set
+        ]
+        smaller += [
+            ("drop-word", word, replace(effect, emit=tuple(w for w in effect.emit if w != word)))
+            for word in effect.emit
+        ]
+        for operator, what, changed in smaller:
+            effects = tuple(changed if other.name == effect.name else other for other in table.effects)
+            affected = tuple(row for row in table.rows if row.event in events)
+            broken = replace(table, rows=affected, effects=effects, places={})
+            name = f"{table.name}/{effect.name}/{operator}/{what}"
+            yield SpecMutant(name, table.name, operator, tuple(row.id for row in rows), events, what, broken)
 
 
 def _meaning(table: Table, row: Row) -> object:

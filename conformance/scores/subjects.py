@@ -38,7 +38,7 @@ class Subject:
         make: Makes the model; True: with what is needed to compare two.
         code: A machine's changed table, and True as for `make`, as procedures of the model.
         finish: What else the model does to the body of a procedure.
-        hidden: Variables that nobody outside can see.
+        small: So small that it is explored sooner than compiled.
     """
 
     name: str
@@ -47,6 +47,7 @@ class Subject:
     make: Callable[[bool], Model]
     code: Callable[[Table, bool], MachineCode]
     finish: Callable[[Block], Block] = lambda body: body
+    small: bool = False
 
     @cached_property
     def model(self) -> Model:
@@ -102,6 +103,7 @@ def _partition() -> Subject:
         (PARTITION,),
         lambda _: composition.models()["partition-alone"](),
         lambda table, _: partition_code(table),
+        small=True,
     )
 
 

@@ -1,0 +1,88 @@
+"""The properties notice what is changed in the specification, and what they do not notice nobody can see."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from groupspec.conformance.scores import files
+from groupspec.conformance.scores.killing import Score, scores
+from groupspec.conformance.scores.mutants import OPERATORS, SpecMutant, mutants
+from groupspec.conformance.scores.subjects import subjects
+from groupspec.spec.compiler.table import Table
+from groupspec.spec.compiler.tables import tables
+
+PARTITION = tables()["subscription", "eager", "deployed"]
+
+
+def _mutant(table: Table, name: str) -> SpecMutant:
+    return next(mutant for mutant in mutants(table) if mutant.id == f"{table.name}/{name}")
+
+
+@pytest.fixture(scope="module")
+def of_partition() -> list[Score]:
+    subject = next(s for s in subjects() if s.name == "partition-alone")
+    return scores(mutants(PARTITION), [subject])
+
+
+@pytest.mark.parametrize("machine", files.MACHINES)
+def test_a_machine_is_changed_in_every_respect_and_no_two_mutants_have_one_name(machine: str) -> None:
+    made = list(mutants(tables()[machine, "cooperative", "deployed"]))
+    assert {mutant.operator for mutant in made} == set(OPERATORS)
+    assert len({mutant.id for mutant in made}) == len(made)
+
+
+def test_a_dropped_effect_is_gone_from_each_row_that_was_written_as_one() -> None:
+    mutant = _mutant(PARTITION, "ASSIGNED.sought.1/drop-effect/find_position")
+    assert mutant.rows == ("ASSIGNED.sought.1", "FETCHABLE.sought.1", "PAUSED.sought.1")
+    assert all(mutant.table.by_id[row].effects == () for row in mutant.rows)
+    assert mutant.table.by_id["AWAITING_POSITION.sought.1"].effects == ("find_position",)
+
+
+def test_a_negated_guard_fires_where_it_did_not() -> None:
+    assert _mutant(PARTITION, "AWAITING_POSITION.sought.1/negate/guard").table.rows[0].guard == "user_paused"
+
+
+def test_a_guard_is_not_widened_into_what_no_correct_peer_does() -> None:
+    timeouts = tables()["timeouts", "eager", "deployed"]
+    rebalance = tables()["rebalance", "eager", "deployed"]
+    assert not [m for m in mutants(rebalance) if "join_accepted" in m.id and m.what == "coordinator_known"]
+    assert [m for m in mutants(timeouts) if m.operator == "widen" and m.what == "coordinator_known"]
+
+
+def test_whatever_of_a_partition_nobody_kills_nobody_can_see(of_partition: list[Score]) -> None:
+    assert {score.fate for score in of_partition} == {"killed", "equivalent"}
+    assert sum(score.fate == "killed" for score in of_partition) > 100
+
+
+def test_each_property_of_a_partition_notices_something(of_partition: list[Score]) -> None:
+    model = next(s for s in subjects() if s.name == "partition-alone").model
+    assert {p.id for p in model.properties} == {name for score in of_partition for name in score.by}
+
+
+def test_a_mutant_of_another_machine_is_tried_nowhere() -> None:
+    subject = next(s for s in subjects() if s.name == "partition-alone")
+    mutant = next(iter(mutants(tables()["timeouts", "eager", "deployed"])))
+    assert [score.fate for score in scores([mutant], [subject])] == ["untried"]
+
+
+def test_the_share_counts_no_equivalents() -> None:
+    fates = ("killed", "killed", "killed", "survived", "equivalent", "untried")
+    assert files.share_killed([{"fate": fate} for fate in fates]) == 0.75
+    assert files.share_killed([]) == 1.0
+
+
+def test_committed_scores_are_judged_by_format_and_hash() -> None:
+    assert files.problems("{") == [files.problems("{")[0]]
+    assert files.problems(json.dumps({"format": 0})) == ["scores.json has another format"]
+    assert "groupspec verify --scores" in files.problems(json.dumps({"format": 1, "spec": "old"}))[0]
+
+
+def test_the_page_says_the_same_as_the_data(of_partition: list[Score]) -> None:
+    rows = [{"rebalance": "", **files.score_row(score)} for score in of_partition]
+    data = {"format": 1, "spec": "0" * 64, "every": 1, "mutants": rows}
+    assert json.loads(files.scores_text(data)) == data
+    page = files.scores_markdown(data)
+    assert f"| subscription | {len(rows)} |" in page
+    assert "100.0%" in page
