@@ -96,7 +96,6 @@ def run_text(run: Run) -> str:
     picture = run_picture(trace, f"{run.model}: {run.property_id}", ends, run.is_violation)
     data = {
         **_made_from(run),
-        "property": run.property_id,
         "statement": stated.statement,
         "states": found.states,
         "dead_ends": found.dead_ends,
@@ -174,6 +173,7 @@ def _made_from(run: Run) -> dict[str, object]:
     return {
         "version": VERSION,
         "model": run.model,
+        "property": run.property_id,
         "sha256": model_of(run.model).hash,
         "deployed": spec_hash(SUBJECT, rebalance),
     }
