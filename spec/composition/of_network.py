@@ -93,8 +93,9 @@ def network(system: System) -> Iterator[Action]:
             doc=vocabulary.EVENTS[answer].doc,
             arrow=("group", "member i", vocabulary.EVENTS[answer].doc),
         )
+    brief = "brief" in system.features
     for answer in members.BEAT_ANSWERS:
-        if answer in absent:
+        if brief or answer in absent:
             continue
         yield Action(
             f"{answer}_arrives",
@@ -125,8 +126,8 @@ def network(system: System) -> Iterator[Action]:
     yield Action(
         "connection_breaks_in_heartbeat",
         ONE,
-        BEATING,
-        breaks(system, "heartbeat_coordinator_gone"),
+        "timeouts[i] == 'IDLE'" if brief else BEATING,
+        (*(system.hear("heartbeat_due") if brief else ()), *breaks(system, "heartbeat_coordinator_gone")),
         "network",
         doc="everything in flight is lost, and the heartbeat fails",
     )
