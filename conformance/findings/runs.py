@@ -1,7 +1,7 @@
 """The runs that are shown: explored, kept as committed files, and drawn from those.
 
 A run's file holds what a page needs: the actions, the steps in words, the picture's entries, and from which model it comes.
-It is current as long as the model's hash is the one that it was made from, the deployed tables' too, and nobody has changed
+It is current as long as model and property have the hash that it was made from, the deployed tables too, and nobody has changed
 it; so `generate --check` makes the models and explores nothing. Pictures are drawn from it, and it has the vectors' hash.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -174,9 +174,15 @@ def _made_from(run: Run) -> dict[str, object]:
         "version": VERSION,
         "model": run.model,
         "property": run.property_id,
-        "sha256": model_of(run.model).hash,
+        "sha256": _hash(run),
         "deployed": spec_hash(SUBJECT, rebalance),
     }
+
+
+def _hash(run: Run) -> str:
+    """Of the model with this one property: what else is claimed of it does not change the run."""
+    model = model_of(run.model)
+    return replace(model, properties=tuple(p for p in model.properties if p.id == run.property_id)).hash
 
 
 def _digest(text: str) -> str:
