@@ -37,7 +37,7 @@ WATCHED: Final = (
     ModelVariable("stalled", NO_YES, False, (), "what happens now has found that the application stalls"),
     ModelVariable("pending_said", NO_YES, False, (), "partitions were told that they will be taken away, and none was removed since"),
     ModelVariable("added_said", NO_YES, False, (), "partitions were told of an assignment that the listener has not heard of"),
-    ModelVariable("word_due", ("none", "partition_enabled", "partition_removed"), "none", (), "what partitions must be told by what happens now"),
+    ModelVariable("removal_due", NO_YES, False, (), "the listener has heard now that partitions go, and they are not removed yet"),
     ModelVariable("asks_open", NO_YES, False, (), "the application has asked the coordinator something, and was not answered"),
     ModelVariable("lookup_rests", ("none", "backoff", "poll"), "none", (), "what must end before the next FindCoordinator, after one that failed"),
     ModelVariable("beat_due", NO_YES, False, (), "the heartbeat interval is over, and none was sent since"),
@@ -112,9 +112,9 @@ _WORDS: Final[Mapping[str, _Entry]] = MappingProxyType(
         "partition_added": ((), (("@added_said", "True"),)),
         "partition_removed": (
             (("paused-before-revoked", "@pending_said"),),
-            (("@pending_said", "False"), ("@word_due", "'none' if @word_due == 'partition_removed' else @word_due")),
+            (("@pending_said", "False"), ("@added_said", "False"), ("@removal_due", "False")),
         ),
-        "partition_enabled": ((), (("@added_said", "False"), ("@word_due", "'none'"))),
+        "partition_enabled": ((), (("@added_said", "False"),)),
         "ERROR": ((), (("@raised", "True"),)),
         "coordinator_lost": (
             (("forget-then-fail", "not @coordinator_known"), ("forget-with-reason", "@suspect")),
@@ -235,8 +235,8 @@ _EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
             ("@suspect", "True"),
         ),
         "commit_deadline_expired": (("@commit_out", "False"),),
-        "partitions_revoked": (("@revoke_due", "False"), ("@word_due", "'partition_removed'")),
-        "partitions_assigned": (("@assign_due", "False"), ("@word_due", "'partition_enabled'")),
+        "partitions_revoked": (("@revoke_due", "False"), ("@removal_due", "True")),
+        "partitions_assigned": (("@assign_due", "False"),),
         "application_polled": (
             ("@may_join", "@subscribed"),
             ("@poll_late", "False"),
@@ -277,8 +277,7 @@ _DOUBTED: Final = (
 _AFTER: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
     {
         **dict.fromkeys(_TOLD, (("errors-are-told", "@raised"),)),
-        "partitions_revoked": (("partitions-are-told", "@word_due == 'none'"),),
-        "partitions_assigned": (("partitions-are-told", "@word_due == 'none' or @assign_due"),),
+        "partitions_revoked": (("revoked-is-removed", "not @removal_due"),),
         "poll_interval_expired": (
             ("stalled-member-leaves", "not @stalled or not @in_group and (@static or @said_goodbye)"),
         ),
@@ -293,8 +292,7 @@ def after_event(event: str, indexed: bool) -> Block:
     checks = tuple((name, holds) for name, holds in _AFTER.get(event, ()))
     ended = (
         ("@has_id", "@has_id and not @left and not (@stalled and @static)"),
-        ("@word_due", "'none'"),
-        *((f"@{name}", "False") for name in ("raised", "said_goodbye", "left", "stalled", "suspect")),
+        *((f"@{name}", "False") for name in ("raised", "said_goodbye", "left", "stalled", "suspect", "removal_due")),
     )
     return _block((checks, ended), indexed)
 
