@@ -225,5 +225,5 @@ def _owned(number: int, before: State, after: State) -> Iterator[Entry]:
     assert isinstance(now, dict)
     for i, partitions in now.items():
         if partitions != then[i]:
-            owned = " and ".join(str(p) for p, yes in partitions.items() if yes)
-            yield Entry(number, f"member {i}", "", f"owns {f'partition {owned}' if owned else 'nothing'}", "note")
+            owned = " and ".join(f"partition {p}" for p, yes in partitions.items() if yes)
+            yield Entry(number, f"member {i}", "", f"owns {owned or 'nothing'}", "note")
