@@ -20,7 +20,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model f2be703ea92df0abfabf4b2943f23e882ec16dba90b628a8e38e143a6922a0c3
+// Model d2dbf9fdbabbdcce259627cdada278869991acc1ed23149225d8bd12f0c3b712
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -54,22 +54,30 @@
 #define illegal_event            25
 #define late_changes_nothing     26
 #define one_lookup               27
-#define one_call                 28
-#define one_heartbeat            29
-#define one_commit               30
-#define to_a_known_coordinator   31
-#define callbacks_before_join    32
-#define join_needs_a_poll        33
-#define sync_after_join          34
-#define heartbeat_as_member      35
-#define leave_once               36
-#define static_stays             37
-#define commit_what_is_owned     38
-#define no_commit_in_a_rebalance 39
-#define callbacks_alternate      40
-#define forget_then_fail         41
-#define errors_are_told          42
-#define stalled_member_leaves    43
+#define lookup_is_needed         28
+#define lookup_waits             29
+#define forget_with_reason       30
+#define suspect_is_forgotten     31
+#define leaves_only_if_stalled   32
+#define one_call                 33
+#define one_heartbeat            34
+#define one_commit               35
+#define to_a_known_coordinator   36
+#define callbacks_before_join    37
+#define join_needs_a_poll        38
+#define sync_after_join          39
+#define heartbeat_as_member      40
+#define leave_once               41
+#define static_stays             42
+#define commit_what_is_owned     43
+#define no_commit_in_a_rebalance 44
+#define callbacks_alternate      45
+#define paused_before_revoked    46
+#define added_before_assigned    47
+#define revoked_is_removed       48
+#define forget_then_fail         49
+#define errors_are_told          50
+#define stalled_member_leaves    51
 
 // Variables. Arrays begin at 0, members and partitions at 1: what lies at 0 is never used.
 byte timeouts = STOPPED;  // state of timeouts
@@ -111,6 +119,14 @@ bool has_id = false;  // the coordinator gave it a member id, and nothing has en
 bool said_goodbye = false;  // a LeaveGroup has been sent by what happens now
 bool left = false;  // the member has left, in words or in silence, by what happens now
 bool stalled = false;  // what happens now has found that the application stalls
+bool pending_said = false;  // partitions were told that they will be taken away, and none was removed since
+bool added_said = false;  // partitions were told of an assignment that the listener has not heard of
+bool removal_due = false;  // the listener has heard now that partitions go, and they are not removed yet
+bool asks_open = false;  // the application has asked the coordinator something, and was not answered
+byte lookup_rests = none;  // what must end before the next FindCoordinator, after one that failed
+bool beat_due = false;  // the heartbeat interval is over, and none was sent since
+bool poll_late = false;  // the poll interval is over, and nothing was polled since
+bool suspect = false;  // what happens now says that the coordinator is gone
 byte fault = none;  // the first assertion that failed
 
 // illegal-event (invariant): Nothing happens that a correct peer never does: no error row fires.
@@ -129,6 +145,37 @@ byte fault = none;  // the first assertion that failed
 // Source: KAFKA-10793
 // Rules: D2
 #define holds_one_lookup (fault != one_lookup)
+
+// lookup-is-needed (invariant): A coordinator is looked for only while somebody needs one.
+// Source: Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'
+// Rules: D7
+#define holds_lookup_is_needed (fault != lookup_is_needed)
+
+// lookup-waits (invariant): After a lookup that failed the next waits for the retry backoff, or, if only the
+// application can mend it, for the application.
+// Source: KAFKA-6829
+// Source: Kafka AbstractCoordinator.FindCoordinatorResponseHandler
+// Rules: D2, D3
+#define holds_lookup_waits (fault != lookup_waits)
+
+// forget-with-reason (invariant): The coordinator is forgotten only because an answer, a broken connection or
+// an expired session says so.
+// Source: Kafka AbstractCoordinator.markCoordinatorUnknown
+// Rules: D1, H5
+#define holds_forget_with_reason (fault != forget_with_reason)
+
+// suspect-is-forgotten (invariant): Whatever says that the coordinator is gone makes the member forget it at
+// once.
+// Source: KAFKA-6362
+// Source: kafka-python #3082
+// Rules: D1, H5
+#define holds_suspect_is_forgotten (fault != suspect_is_forgotten)
+
+// leaves-only-if-stalled (invariant): Only a poll interval that has expired is taken for a stalled
+// application.
+// Source: KIP-62, 'Proposed Changes'
+// Rules: P1, P2
+#define holds_leaves_only_if_stalled (fault != leaves_only_if_stalled)
 
 // one-call (invariant): At most one JoinGroup or SyncGroup is in flight.
 // Source: KAFKA-3949
@@ -205,6 +252,23 @@ byte fault = none;  // the first assertion that failed
 // Rules: C1
 #define holds_callbacks_alternate (fault != callbacks_alternate)
 
+// paused-before-revoked (invariant): Partitions are paused before the listener hears that they go, and before
+// they are removed.
+// Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+// Rules: Q5, O3
+#define holds_paused_before_revoked (fault != paused_before_revoked)
+
+// added-before-assigned (invariant): The listener hears of an assignment that the subscription has.
+// Source: Kafka ConsumerCoordinator.onJoinComplete
+// Rules: C3
+#define holds_added_before_assigned (fault != added_before_assigned)
+
+// revoked-is-removed (invariant): When the listener has heard that partitions go, the subscription loses them
+// at once.
+// Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+// Rules: C3, O3
+#define holds_revoked_is_removed (fault != revoked_is_removed)
+
 // forget-then-fail (invariant): The coordinator is unknown before requests under way to it fail.
 // Source: KAFKA-6366
 // Rules: D5
@@ -234,6 +298,35 @@ byte fault = none;  // the first assertion that failed
 // Rules: D1, D3
 #define holds_need_is_pursued (!((connection == INITIALIZED) && (member_needs || asked)) || \
     (lookup_wait != none))
+
+// question-is-kept (invariant): A question of the application needs the coordinator until it is answered.
+// Source: KAFKA-6362
+// Rules: D1, D7
+#define holds_question_is_kept (asked == asks_open)
+
+// lookup-rest-is-kept (invariant): What the next lookup waits for is kept until it ends, and no longer.
+// Source: Kafka AbstractCoordinator.ensureCoordinatorReady
+// Rules: D1, D3
+#define holds_lookup_rest_is_kept ((connection != INITIALIZED) || (lookup_wait == lookup_rests))
+
+// due-heartbeat-is-kept (invariant): A heartbeat that fell due and could not be sent is remembered until one
+// is sent, or the retry backoff begins.
+// Source: KAFKA-16215
+// Rules: H2, D3
+#define holds_due_heartbeat_is_kept (((timeouts != IDLE) && (timeouts != IN_FLIGHT)) || \
+    (heartbeat_overdue == beat_due))
+
+// late-poll-is-kept (invariant): A poll interval that has expired is remembered until the application polls
+// or the member has left.
+// Source: KIP-62, 'Proposed Changes'
+// Rules: P1, P2
+#define holds_late_poll_is_kept (((timeouts != IDLE) && (timeouts != IN_FLIGHT)) || \
+    (poll_overdue == poll_late))
+
+// no-need-outside (invariant): Who has left needs no coordinator.
+// Source: Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'
+// Rules: D7
+#define holds_no_need_outside (!member_needs || subscribed || (identity != none) || (rebalance != UNJOINED))
 
 // coordinator-is-known (invariant): connection.STABLE is the state in which the coordinator is known.
 // Source: Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'
@@ -290,6 +383,11 @@ byte fault = none;  // the first assertion that failed
 // Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
 // Rules: Q2, C3
 #define holds_assign_is_due ((rebalance != ASSIGNING_PARTITIONS) || assign_due)
+
+// told-is-enabled (invariant): When a rebalance is over, every partition that it brought is enabled.
+// Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+// Rules: C3
+#define holds_told_is_enabled ((rebalance != STABLE) || !added_said)
 
 // heartbeats-run (invariant): Heartbeats run exactly while the member is in the group: from JoinGroup's
 // answer until the next is sent or the membership ends.
@@ -375,7 +473,7 @@ byte fault = none;  // the first assertion that failed
 
 // Says once that an invariant was violated or that a state was reached; the search goes on.
 c_code {
-  static char noted[46];
+  static char noted[60];
   static void note(int n, const char *what) {
     if (!noted[n]) { noted[n] = 1; printf("groupspec: %s\n", what); }
   }
@@ -385,50 +483,64 @@ inline look() {
   if :: !holds_illegal_event -> c_code { note(0, "violated illegal-event"); } :: else fi;
   if :: !holds_late_changes_nothing -> c_code { note(1, "violated late-changes-nothing"); } :: else fi;
   if :: !holds_one_lookup -> c_code { note(2, "violated one-lookup"); } :: else fi;
-  if :: !holds_one_call -> c_code { note(3, "violated one-call"); } :: else fi;
-  if :: !holds_one_heartbeat -> c_code { note(4, "violated one-heartbeat"); } :: else fi;
-  if :: !holds_one_commit -> c_code { note(5, "violated one-commit"); } :: else fi;
-  if :: !holds_to_a_known_coordinator -> c_code { note(6, "violated to-a-known-coordinator"); } :: else fi;
-  if :: !holds_callbacks_before_join -> c_code { note(7, "violated callbacks-before-join"); } :: else fi;
-  if :: !holds_join_needs_a_poll -> c_code { note(8, "violated join-needs-a-poll"); } :: else fi;
-  if :: !holds_sync_after_join -> c_code { note(9, "violated sync-after-join"); } :: else fi;
-  if :: !holds_heartbeat_as_member -> c_code { note(10, "violated heartbeat-as-member"); } :: else fi;
-  if :: !holds_leave_once -> c_code { note(11, "violated leave-once"); } :: else fi;
-  if :: !holds_static_stays -> c_code { note(12, "violated static-stays"); } :: else fi;
-  if :: !holds_commit_what_is_owned -> c_code { note(13, "violated commit-what-is-owned"); } :: else fi;
-  if :: !holds_no_commit_in_a_rebalance -> c_code { note(14,
+  if :: !holds_lookup_is_needed -> c_code { note(3, "violated lookup-is-needed"); } :: else fi;
+  if :: !holds_lookup_waits -> c_code { note(4, "violated lookup-waits"); } :: else fi;
+  if :: !holds_forget_with_reason -> c_code { note(5, "violated forget-with-reason"); } :: else fi;
+  if :: !holds_suspect_is_forgotten -> c_code { note(6, "violated suspect-is-forgotten"); } :: else fi;
+  if :: !holds_leaves_only_if_stalled -> c_code { note(7, "violated leaves-only-if-stalled"); } :: else fi;
+  if :: !holds_one_call -> c_code { note(8, "violated one-call"); } :: else fi;
+  if :: !holds_one_heartbeat -> c_code { note(9, "violated one-heartbeat"); } :: else fi;
+  if :: !holds_one_commit -> c_code { note(10, "violated one-commit"); } :: else fi;
+  if :: !holds_to_a_known_coordinator -> c_code { note(11, "violated to-a-known-coordinator"); } :: else fi;
+  if :: !holds_callbacks_before_join -> c_code { note(12, "violated callbacks-before-join"); } :: else fi;
+  if :: !holds_join_needs_a_poll -> c_code { note(13, "violated join-needs-a-poll"); } :: else fi;
+  if :: !holds_sync_after_join -> c_code { note(14, "violated sync-after-join"); } :: else fi;
+  if :: !holds_heartbeat_as_member -> c_code { note(15, "violated heartbeat-as-member"); } :: else fi;
+  if :: !holds_leave_once -> c_code { note(16, "violated leave-once"); } :: else fi;
+  if :: !holds_static_stays -> c_code { note(17, "violated static-stays"); } :: else fi;
+  if :: !holds_commit_what_is_owned -> c_code { note(18, "violated commit-what-is-owned"); } :: else fi;
+  if :: !holds_no_commit_in_a_rebalance -> c_code { note(19,
       "violated no-commit-in-a-rebalance"); } :: else fi;
-  if :: !holds_callbacks_alternate -> c_code { note(15, "violated callbacks-alternate"); } :: else fi;
-  if :: !holds_forget_then_fail -> c_code { note(16, "violated forget-then-fail"); } :: else fi;
-  if :: !holds_errors_are_told -> c_code { note(17, "violated errors-are-told"); } :: else fi;
-  if :: !holds_stalled_member_leaves -> c_code { note(18, "violated stalled-member-leaves"); } :: else fi;
-  if :: !holds_lookup_is_out -> c_code { note(19, "violated lookup-is-out"); } :: else fi;
-  if :: !holds_need_is_pursued -> c_code { note(20, "violated need-is-pursued"); } :: else fi;
-  if :: !holds_coordinator_is_known -> c_code { note(21, "violated coordinator-is-known"); } :: else fi;
-  if :: !holds_member_needs_it -> c_code { note(22, "violated member-needs-it"); } :: else fi;
-  if :: !holds_join_is_out -> c_code { note(23, "violated join-is-out"); } :: else fi;
-  if :: !holds_sync_is_out -> c_code { note(24, "violated sync-is-out"); } :: else fi;
-  if :: !holds_wants_to_join -> c_code { note(25, "violated wants-to-join"); } :: else fi;
-  if :: !holds_commit_ends -> c_code { note(26, "violated commit-ends"); } :: else fi;
-  if :: !holds_commit_is_out -> c_code { note(27, "violated commit-is-out"); } :: else fi;
-  if :: !holds_commit_is_pursued -> c_code { note(28, "violated commit-is-pursued"); } :: else fi;
-  if :: !holds_revoke_is_due -> c_code { note(29, "violated revoke-is-due"); } :: else fi;
-  if :: !holds_assign_is_due -> c_code { note(30, "violated assign-is-due"); } :: else fi;
-  if :: !holds_heartbeats_run -> c_code { note(31, "violated heartbeats-run"); } :: else fi;
-  if :: !holds_heartbeat_is_out -> c_code { note(32, "violated heartbeat-is-out"); } :: else fi;
-  if :: !holds_overdue_heartbeat_waits -> c_code { note(33, "violated overdue-heartbeat-waits"); } :: else fi;
-  if :: !holds_overdue_poll_waits -> c_code { note(34, "violated overdue-poll-waits"); } :: else fi;
-  if :: !holds_may_join -> c_code { note(35, "violated may-join"); } :: else fi;
-  if :: !holds_identity_is_given -> c_code { note(36, "violated identity-is-given"); } :: else fi;
-  if :: !holds_lost_without_id -> c_code { note(37, "violated lost-without-id"); } :: else fi;
-  if :: !holds_owns_nothing_outside -> c_code { note(38, "violated owns-nothing-outside"); } :: else fi;
-  if :: !holds_lost_is_told -> c_code { note(39, "violated lost-is-told"); } :: else fi;
-  if :: holds_reaches_assigning -> c_code { note(40, "reached reaches-assigning"); } :: else fi;
-  if :: holds_reaches_lost -> c_code { note(41, "reached reaches-lost"); } :: else fi;
-  if :: holds_reaches_leaving -> c_code { note(42, "reached reaches-leaving"); } :: else fi;
-  if :: holds_reaches_second_loss -> c_code { note(43, "reached reaches-second-loss"); } :: else fi;
-  if :: holds_reaches_blocked_commit -> c_code { note(44, "reached reaches-blocked-commit"); } :: else fi;
-  if :: holds_reaches_poll_while_lost -> c_code { note(45, "reached reaches-poll-while-lost"); } :: else fi;
+  if :: !holds_callbacks_alternate -> c_code { note(20, "violated callbacks-alternate"); } :: else fi;
+  if :: !holds_paused_before_revoked -> c_code { note(21, "violated paused-before-revoked"); } :: else fi;
+  if :: !holds_added_before_assigned -> c_code { note(22, "violated added-before-assigned"); } :: else fi;
+  if :: !holds_revoked_is_removed -> c_code { note(23, "violated revoked-is-removed"); } :: else fi;
+  if :: !holds_forget_then_fail -> c_code { note(24, "violated forget-then-fail"); } :: else fi;
+  if :: !holds_errors_are_told -> c_code { note(25, "violated errors-are-told"); } :: else fi;
+  if :: !holds_stalled_member_leaves -> c_code { note(26, "violated stalled-member-leaves"); } :: else fi;
+  if :: !holds_lookup_is_out -> c_code { note(27, "violated lookup-is-out"); } :: else fi;
+  if :: !holds_need_is_pursued -> c_code { note(28, "violated need-is-pursued"); } :: else fi;
+  if :: !holds_question_is_kept -> c_code { note(29, "violated question-is-kept"); } :: else fi;
+  if :: !holds_lookup_rest_is_kept -> c_code { note(30, "violated lookup-rest-is-kept"); } :: else fi;
+  if :: !holds_due_heartbeat_is_kept -> c_code { note(31, "violated due-heartbeat-is-kept"); } :: else fi;
+  if :: !holds_late_poll_is_kept -> c_code { note(32, "violated late-poll-is-kept"); } :: else fi;
+  if :: !holds_no_need_outside -> c_code { note(33, "violated no-need-outside"); } :: else fi;
+  if :: !holds_coordinator_is_known -> c_code { note(34, "violated coordinator-is-known"); } :: else fi;
+  if :: !holds_member_needs_it -> c_code { note(35, "violated member-needs-it"); } :: else fi;
+  if :: !holds_join_is_out -> c_code { note(36, "violated join-is-out"); } :: else fi;
+  if :: !holds_sync_is_out -> c_code { note(37, "violated sync-is-out"); } :: else fi;
+  if :: !holds_wants_to_join -> c_code { note(38, "violated wants-to-join"); } :: else fi;
+  if :: !holds_commit_ends -> c_code { note(39, "violated commit-ends"); } :: else fi;
+  if :: !holds_commit_is_out -> c_code { note(40, "violated commit-is-out"); } :: else fi;
+  if :: !holds_commit_is_pursued -> c_code { note(41, "violated commit-is-pursued"); } :: else fi;
+  if :: !holds_revoke_is_due -> c_code { note(42, "violated revoke-is-due"); } :: else fi;
+  if :: !holds_assign_is_due -> c_code { note(43, "violated assign-is-due"); } :: else fi;
+  if :: !holds_told_is_enabled -> c_code { note(44, "violated told-is-enabled"); } :: else fi;
+  if :: !holds_heartbeats_run -> c_code { note(45, "violated heartbeats-run"); } :: else fi;
+  if :: !holds_heartbeat_is_out -> c_code { note(46, "violated heartbeat-is-out"); } :: else fi;
+  if :: !holds_overdue_heartbeat_waits -> c_code { note(47, "violated overdue-heartbeat-waits"); } :: else fi;
+  if :: !holds_overdue_poll_waits -> c_code { note(48, "violated overdue-poll-waits"); } :: else fi;
+  if :: !holds_may_join -> c_code { note(49, "violated may-join"); } :: else fi;
+  if :: !holds_identity_is_given -> c_code { note(50, "violated identity-is-given"); } :: else fi;
+  if :: !holds_lost_without_id -> c_code { note(51, "violated lost-without-id"); } :: else fi;
+  if :: !holds_owns_nothing_outside -> c_code { note(52, "violated owns-nothing-outside"); } :: else fi;
+  if :: !holds_lost_is_told -> c_code { note(53, "violated lost-is-told"); } :: else fi;
+  if :: holds_reaches_assigning -> c_code { note(54, "reached reaches-assigning"); } :: else fi;
+  if :: holds_reaches_lost -> c_code { note(55, "reached reaches-lost"); } :: else fi;
+  if :: holds_reaches_leaving -> c_code { note(56, "reached reaches-leaving"); } :: else fi;
+  if :: holds_reaches_second_loss -> c_code { note(57, "reached reaches-second-loss"); } :: else fi;
+  if :: holds_reaches_blocked_commit -> c_code { note(58, "reached reaches-blocked-commit"); } :: else fi;
+  if :: holds_reaches_poll_while_lost -> c_code { note(59, "reached reaches-poll-while-lost"); } :: else fi;
   skip
 }
 
@@ -514,6 +626,7 @@ c_code { static void timeouts_heartbeat_due(void) {
       now.fault = heartbeat_as_member;
     }
     now.heartbeat_out = 1;
+    now.beat_due = 0;
   } else if ((now.timeouts == IDLE) && !now.coordinator_known && !now.heartbeat_overdue) {
     /* IDLE.heartbeat_due.2 [H2 D4] */
     /* note_overdue_heartbeat */
@@ -542,6 +655,7 @@ c_code { static void timeouts_turn_ended(void) {
       now.fault = heartbeat_as_member;
     }
     now.heartbeat_out = 1;
+    now.beat_due = 0;
   }
 } }
 
@@ -780,6 +894,11 @@ c_code { static void connection_coordinator_gone(void) {
     if ((now.fault == none) && !(!now.coordinator_known)) {
       now.fault = forget_then_fail;
     }
+    if ((now.fault == none) && !now.suspect) {
+      now.fault = forget_with_reason;
+    }
+    now.beat_due = now.beat_due && !now.heartbeat_out;
+    now.suspect = 0;
     now.call_out = none;
     now.heartbeat_out = 0;
     now.commit_out = 0;
@@ -787,6 +906,12 @@ c_code { static void connection_coordinator_gone(void) {
     rebalance_coordinator_lost();
     if ((now.fault == none) && !(!now.lookup_out)) {
       now.fault = one_lookup;
+    }
+    if ((now.fault == none) && !(now.member_needs || now.asks_open)) {
+      now.fault = lookup_is_needed;
+    }
+    if ((now.fault == none) && !(now.lookup_rests == none)) {
+      now.fault = lookup_waits;
     }
     now.lookup_out = 1;
   } else if ((now.connection == STABLE) && !(now.member_needs || now.asked)) {
@@ -797,6 +922,11 @@ c_code { static void connection_coordinator_gone(void) {
     if ((now.fault == none) && !(!now.coordinator_known)) {
       now.fault = forget_then_fail;
     }
+    if ((now.fault == none) && !now.suspect) {
+      now.fault = forget_with_reason;
+    }
+    now.beat_due = now.beat_due && !now.heartbeat_out;
+    now.suspect = 0;
     now.call_out = none;
     now.heartbeat_out = 0;
     now.commit_out = 0;
@@ -875,9 +1005,15 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PARTITION_REVOKED) && now.owned && !now.static_) {
@@ -908,9 +1044,15 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == COMPLETING_REBALANCE) && now.owned && !now.static_) {
@@ -941,9 +1083,15 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && now.owned && !now.static_) {
@@ -974,9 +1122,15 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARE_REVOCATION) && now.owned && now.static_) {
@@ -996,9 +1150,15 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PARTITION_REVOKED) && now.owned && now.static_) {
@@ -1018,9 +1178,15 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == COMPLETING_REBALANCE) && now.owned && now.static_) {
@@ -1040,9 +1206,15 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && now.owned && now.static_) {
@@ -1062,9 +1234,15 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARE_REVOCATION) && !now.owned && !now.static_) {
@@ -1091,6 +1269,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PARTITION_REVOKED) && !now.owned && !now.static_) {
     /* PARTITION_REVOKED.poll_limit_reached.3 [P1 H3] */
@@ -1116,6 +1296,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == COMPLETING_REBALANCE) && !now.owned && !now.static_) {
     /* COMPLETING_REBALANCE.poll_limit_reached.3 [P1 H3] */
@@ -1141,6 +1323,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == STABLE) && !now.owned && !now.static_) {
     /* STABLE.poll_limit_reached.3 [P1 H3] */
@@ -1166,6 +1350,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PREPARE_REVOCATION) && !now.owned && now.static_) {
     /* PREPARE_REVOCATION.poll_limit_reached.4 [P1 L1 H3] */
@@ -1180,6 +1366,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PARTITION_REVOKED) && !now.owned && now.static_) {
     /* PARTITION_REVOKED.poll_limit_reached.4 [P1 L1 H3] */
@@ -1194,6 +1382,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == COMPLETING_REBALANCE) && !now.owned && now.static_) {
     /* COMPLETING_REBALANCE.poll_limit_reached.4 [P1 L1 H3] */
@@ -1208,6 +1398,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == STABLE) && !now.owned && now.static_) {
     /* STABLE.poll_limit_reached.4 [P1 L1 H3] */
@@ -1222,6 +1414,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PREPARING_REBALANCE) && (now.identity == member) && now.owned &&
       !now.static_) {
@@ -1252,9 +1446,15 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARING_REBALANCE) && (now.identity == member) && now.owned && now.static_) {
@@ -1274,9 +1474,15 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARING_REBALANCE) && (now.identity == member) && !now.owned &&
@@ -1304,6 +1510,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PREPARING_REBALANCE) && (now.identity == member) && !now.owned &&
       now.static_) {
@@ -1319,6 +1527,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && (now.identity == member) && !now.leaving &&
       !now.callback_running && !now.static_) {
@@ -1345,6 +1555,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && (now.identity == member) && !now.leaving &&
       !now.callback_running && now.static_) {
@@ -1360,6 +1572,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && (now.identity == member) && !now.leaving &&
       now.callback_running && !now.static_) {
@@ -1381,6 +1595,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && (now.identity == member) && !now.leaving &&
       now.callback_running && now.static_) {
@@ -1391,6 +1607,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.polled = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity == member) && !now.static_) {
     /* ASSIGNING_PARTITIONS.poll_limit_reached.1 [P1 H3] */
@@ -1411,6 +1629,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity == member) && now.static_) {
     /* ASSIGNING_PARTITIONS.poll_limit_reached.2 [P1 L1 H3] */
@@ -1420,6 +1640,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.polled = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if (now.rebalance == UNJOINED) {
     /* UNJOINED.poll_limit_reached.1 [P1] */
@@ -1450,6 +1672,9 @@ c_code { static void timeouts_poll_interval_expired(void) {
     /* IDLE.poll_interval_expired.1 [P1] */
     /* report_poll_limit */
     now.poll_overdue = 1;
+    if ((now.fault == none) && !now.poll_late) {
+      now.fault = leaves_only_if_stalled;
+    }
     now.may_join = now.may_join && now.leaving;
     now.stalled = now.in_group && !now.leaving;
     now.call_out = none;
@@ -1460,6 +1685,9 @@ c_code { static void timeouts_poll_interval_expired(void) {
     /* IN_FLIGHT.poll_interval_expired.1 [P1] */
     /* report_poll_limit */
     now.poll_overdue = 1;
+    if ((now.fault == none) && !now.poll_late) {
+      now.fault = leaves_only_if_stalled;
+    }
     now.may_join = now.may_join && now.leaving;
     now.stalled = now.in_group && !now.leaving;
     now.call_out = none;
@@ -1483,6 +1711,9 @@ c_code { static void timeouts_coordinator_found(void) {
     /* IDLE.coordinator_found.1 [P1] */
     /* report_poll_limit */
     now.poll_overdue = 1;
+    if ((now.fault == none) && !now.poll_late) {
+      now.fault = leaves_only_if_stalled;
+    }
     now.may_join = now.may_join && now.leaving;
     now.stalled = now.in_group && !now.leaving;
     now.call_out = none;
@@ -1493,6 +1724,9 @@ c_code { static void timeouts_coordinator_found(void) {
     /* IN_FLIGHT.coordinator_found.1 [P1] */
     /* report_poll_limit */
     now.poll_overdue = 1;
+    if ((now.fault == none) && !now.poll_late) {
+      now.fault = leaves_only_if_stalled;
+    }
     now.may_join = now.may_join && now.leaving;
     now.stalled = now.in_group && !now.leaving;
     now.call_out = none;
@@ -1550,6 +1784,12 @@ c_code { static void connection_coordinator_needed(void) {
     if ((now.fault == none) && !(!now.lookup_out)) {
       now.fault = one_lookup;
     }
+    if ((now.fault == none) && !(now.member_needs || now.asks_open)) {
+      now.fault = lookup_is_needed;
+    }
+    if ((now.fault == none) && !(now.lookup_rests == none)) {
+      now.fault = lookup_waits;
+    }
     now.lookup_out = 1;
   } else if ((now.connection == INITIALIZED) && (now.lookup_wait != none)) {
     /* INITIALIZED.coordinator_needed.2 [D3] */
@@ -1578,6 +1818,8 @@ c_code { static void rebalance_join_needed(void) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -1604,6 +1846,8 @@ c_code { static void rebalance_join_needed(void) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -1629,6 +1873,8 @@ c_code { static void rebalance_join_needed(void) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -1655,6 +1901,8 @@ c_code { static void rebalance_join_needed(void) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -1839,6 +2087,8 @@ c_code { static void rebalance_join_accepted(int current) {
     now.rebalance = COMPLETING_REBALANCE;
     /* become_member */
     now.identity = member;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_enabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -1911,6 +2161,8 @@ c_code { static void rebalance_join_member_id_required(int current) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -1985,6 +2237,8 @@ c_code { static void rebalance_join_rebalance_in_progress(int current) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -2076,9 +2330,15 @@ c_code { static void rebalance_join_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == UNJOINED) && current) {
@@ -2270,9 +2530,15 @@ c_code { static void rebalance_join_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == UNJOINED) && current) {
@@ -2385,6 +2651,9 @@ c_code { static void rebalance_revocation_prepared(void) {
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
     }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
     now.revoke_due = 1;
   }
 } }
@@ -2400,8 +2669,12 @@ c_code { static void rebalance_sync_accepted(int current, int takes, int retains
     /* take_assignment */
     now.owned = gains || (now.owned && (retains || !takes));
     now.keeps = 0;
+    now.added_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.added_said) {
+      now.fault = added_before_assigned;
     }
     now.assign_due = 1;
   } else if ((now.rebalance == COMPLETING_REBALANCE) && current && now.owned && takes) {
@@ -2413,6 +2686,7 @@ c_code { static void rebalance_sync_accepted(int current, int takes, int retains
     /* take_smaller_assignment */
     now.will_own = gains || retains;
     now.keeps = retains;
+    now.pending_said = 1;
     rebalance_revocation_prepared();
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.sync_accepted.2 [J9] */
@@ -2466,6 +2740,8 @@ c_code { static void rebalance_sync_rebalance_in_progress(int current) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -2532,6 +2808,8 @@ c_code { static void rebalance_sync_unknown_member(int current) {
     now.identity = none;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == COMPLETING_REBALANCE) && current && now.owned) {
@@ -2552,9 +2830,15 @@ c_code { static void rebalance_sync_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == UNJOINED) && current) {
@@ -2607,6 +2891,8 @@ c_code { static void rebalance_sync_illegal_generation(int current) {
     now.identity = ((now.identity != none) ? id : none);
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == COMPLETING_REBALANCE) && current && now.owned) {
@@ -2627,9 +2913,15 @@ c_code { static void rebalance_sync_illegal_generation(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == UNJOINED) && current) {
@@ -2733,6 +3025,8 @@ c_code { static void rebalance_sync_fenced(int current) {
     now.polled = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     now.raised = 1;
   } else if ((now.rebalance == COMPLETING_REBALANCE) && current && now.owned) {
@@ -2756,9 +3050,15 @@ c_code { static void rebalance_sync_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == UNJOINED) && current) {
@@ -2908,8 +3208,12 @@ c_code { static void rebalance_revocation_done(void) {
     now.owned = now.will_own;
     now.will_own = 0;
     now.keeps = 0;
+    now.added_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.added_said) {
+      now.fault = added_before_assigned;
     }
     now.assign_due = 1;
   }
@@ -2951,6 +3255,8 @@ c_code { static void rebalance_leave_needed(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     connection_coordinator_needless();
   } else if ((now.rebalance == UNJOINED) && !(!now.static_ && (now.identity != none) &&
@@ -2960,6 +3266,8 @@ c_code { static void rebalance_leave_needed(void) {
     now.identity = none;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     connection_coordinator_needless();
   }
@@ -2975,6 +3283,12 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.owned = now.keeps;
     now.lost = 0;
     now.callback_running = 0;
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    now.pending_said = 0;
+    now.added_said = 0;
+    now.removal_due = 0;
     rebalance_revocation_done();
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.leaving && (now.lost ||
       ((now.identity != member) && !now.keeps))) {
@@ -2984,6 +3298,12 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.owned = now.keeps;
     now.lost = 0;
     now.callback_running = 0;
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    now.pending_said = 0;
+    now.added_said = 0;
+    now.removal_due = 0;
     rebalance_join_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.lost &&
       (now.identity != member) && now.keeps) {
@@ -3000,11 +3320,23 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.preparing = 0;
     now.follow_up = 0;
     now.will_own = 0;
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    now.pending_said = 0;
+    now.added_said = 0;
+    now.removal_due = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.lost &&
@@ -3019,8 +3351,18 @@ c_code { static void rebalance_partitions_revoked(void) {
     /* send_revoke_partitions */
     now.lost = 0;
     now.callback_running = 0;
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    now.pending_said = 0;
+    now.added_said = 0;
+    now.removal_due = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && now.leaving && (now.lost ||
@@ -3041,6 +3383,12 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.preparing = 0;
     now.will_own = 0;
     now.keeps = 0;
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    now.pending_said = 0;
+    now.added_said = 0;
+    now.removal_due = 0;
     now.left = 1;
     now.call_out = none;
     now.generation_unused = 0;
@@ -3134,11 +3482,13 @@ c_code { static void rebalance_partitions_assigned(void) {
   if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity == member) && !now.follow_up) {
     /* ASSIGNING_PARTITIONS.partitions_assigned.1 [C1 C3 Q2] */
     now.rebalance = STABLE;
+    now.added_said = 0;
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity == member) && now.follow_up) {
     /* ASSIGNING_PARTITIONS.partitions_assigned.2 [C1 K2 J2] */
     now.rebalance = STABLE;
     /* rejoin */
     now.follow_up = 0;
+    now.added_said = 0;
     rebalance_rejoin_requested();
     connection_rejoin_requested();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity != member) && now.owned) {
@@ -3152,11 +3502,18 @@ c_code { static void rebalance_partitions_assigned(void) {
     now.preparing = 0;
     now.follow_up = 0;
     now.will_own = 0;
+    now.added_said = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity != member) && !now.owned) {
@@ -3268,6 +3625,9 @@ c_code { static void rebalance_commit_rebalance_in_progress(int current) {
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
     }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
       ((now.commit_step == none) && now.owned && (now.identity == member))) && now.preparing &&
@@ -3370,6 +3730,9 @@ c_code { static void rebalance_commit_settled(int current) {
     now.callback_running = 0;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
@@ -3667,6 +4030,9 @@ c_code { static void rebalance_commit_deadline_expired(void) {
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
     }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && now.preparing && (now.commit_step != none)) {
     /* STABLE.commit_deadline_expired.1 [M3] */
@@ -3702,9 +4068,15 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PARTITION_REVOKED) && current && now.owned) {
@@ -3725,9 +4097,15 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == COMPLETING_REBALANCE) && current && now.owned) {
@@ -3748,9 +4126,15 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && current && now.owned) {
@@ -3771,9 +4155,15 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARE_REVOCATION) && current && !now.owned) {
@@ -3790,6 +4180,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == PARTITION_REVOKED) && current && !now.owned) {
@@ -3806,6 +4198,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == COMPLETING_REBALANCE) && current && !now.owned) {
@@ -3822,6 +4216,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == STABLE) && current && !now.owned) {
@@ -3838,6 +4234,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == PREPARING_REBALANCE) && current && (now.identity == member) &&
@@ -3859,9 +4257,15 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARING_REBALANCE) && current && (now.identity == member) &&
@@ -3879,6 +4283,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && (now.identity == member) &&
@@ -3896,6 +4302,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && (now.identity == member) &&
       now.callback_running) {
@@ -3907,6 +4315,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.identity = none;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && (now.identity == member)) {
     /* ASSIGNING_PARTITIONS.heartbeat_unknown_member.1 [J4 C2 H3] */
@@ -3917,6 +4327,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.identity = none;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.heartbeat_unknown_member.2 [J9] */
@@ -3964,9 +4376,15 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PARTITION_REVOKED) && current && now.coordinator_known &&
@@ -3989,9 +4407,15 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
@@ -4013,9 +4437,15 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARE_REVOCATION) && current && now.coordinator_known &&
@@ -4034,6 +4464,8 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == PARTITION_REVOKED) && current && now.coordinator_known &&
@@ -4052,6 +4484,8 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
@@ -4069,6 +4503,8 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
@@ -4087,6 +4523,8 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -4099,6 +4537,8 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.identity = none;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -4111,6 +4551,8 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.identity = none;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -4194,9 +4636,15 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PARTITION_REVOKED) && current && now.owned) {
@@ -4217,9 +4665,15 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == COMPLETING_REBALANCE) && current && now.owned) {
@@ -4240,9 +4694,15 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && current && now.owned) {
@@ -4263,9 +4723,15 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARE_REVOCATION) && current && !now.owned) {
@@ -4282,6 +4748,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == PARTITION_REVOKED) && current && !now.owned) {
@@ -4298,6 +4766,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == COMPLETING_REBALANCE) && current && !now.owned) {
@@ -4314,6 +4784,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == STABLE) && current && !now.owned) {
@@ -4330,6 +4802,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == PREPARING_REBALANCE) && current && (now.identity == member) &&
@@ -4351,9 +4825,15 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARING_REBALANCE) && current && (now.identity == member) &&
@@ -4371,6 +4851,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && (now.identity == member) &&
@@ -4388,6 +4870,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && (now.identity == member) &&
       now.callback_running) {
@@ -4399,6 +4883,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.identity = ((now.identity != none) ? id : none);
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && (now.identity == member)) {
     /* ASSIGNING_PARTITIONS.heartbeat_illegal_generation.1 [J4 C2 H3] */
@@ -4409,6 +4895,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.identity = ((now.identity != none) ? id : none);
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.heartbeat_illegal_generation.2 [J9] */
@@ -4456,9 +4944,15 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PARTITION_REVOKED) && current && now.coordinator_known &&
@@ -4481,9 +4975,15 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
@@ -4505,9 +5005,15 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARE_REVOCATION) && current && now.coordinator_known &&
@@ -4526,6 +5032,8 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == PARTITION_REVOKED) && current && now.coordinator_known &&
@@ -4544,6 +5052,8 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
@@ -4561,6 +5071,8 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
@@ -4579,6 +5091,8 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -4591,6 +5105,8 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.identity = ((now.identity != none) ? id : none);
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -4603,6 +5119,8 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.identity = ((now.identity != none) ? id : none);
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -4689,9 +5207,15 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PARTITION_REVOKED) && current && now.owned) {
@@ -4715,9 +5239,15 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == COMPLETING_REBALANCE) && current && now.owned) {
@@ -4741,9 +5271,15 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && current && now.owned) {
@@ -4767,9 +5303,15 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARE_REVOCATION) && current && !now.owned) {
@@ -4789,6 +5331,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PARTITION_REVOKED) && current && !now.owned) {
     /* PARTITION_REVOKED.heartbeat_fenced.2 [X2 H3] */
@@ -4807,6 +5351,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == COMPLETING_REBALANCE) && current && !now.owned) {
     /* COMPLETING_REBALANCE.heartbeat_fenced.2 [X2 H3] */
@@ -4825,6 +5371,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == STABLE) && current && !now.owned) {
     /* STABLE.heartbeat_fenced.2 [X2 H3] */
@@ -4843,6 +5391,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PREPARING_REBALANCE) && current && (now.identity == member) &&
       (now.join_backoff || !now.polled) && now.owned) {
@@ -4866,9 +5416,15 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARING_REBALANCE) && current && (now.identity == member) &&
@@ -4889,6 +5445,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && (now.identity == member) &&
       !now.callback_running) {
@@ -4908,6 +5466,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && (now.identity == member) &&
       now.callback_running) {
@@ -4922,6 +5482,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && (now.identity == member)) {
     /* ASSIGNING_PARTITIONS.heartbeat_fenced.1 [X2 C2 H3] */
@@ -4935,6 +5497,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.heartbeat_fenced.2 [J9] */
@@ -4985,9 +5549,15 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PARTITION_REVOKED) && current && now.coordinator_known &&
@@ -5013,9 +5583,15 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
@@ -5040,9 +5616,15 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARE_REVOCATION) && current && now.coordinator_known &&
@@ -5064,6 +5646,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PARTITION_REVOKED) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -5084,6 +5668,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
       ((now.commit_step == none) && now.owned && (now.identity == member))) && !now.owned) {
@@ -5103,6 +5689,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -5123,6 +5711,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -5138,6 +5728,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -5153,6 +5745,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -5232,8 +5826,12 @@ c_code { static void rebalance_leave_requested(void) {
     /* send_revoke_partitions */
     now.lost = 0;
     now.callback_running = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PARTITION_REVOKED) && now.owned) {
@@ -5250,8 +5848,12 @@ c_code { static void rebalance_leave_requested(void) {
     /* send_revoke_partitions */
     now.lost = 0;
     now.callback_running = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && now.owned) {
@@ -5268,8 +5870,12 @@ c_code { static void rebalance_leave_requested(void) {
     /* send_revoke_partitions */
     now.lost = 0;
     now.callback_running = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && now.owned && (now.identity == member)) {
@@ -5286,8 +5892,12 @@ c_code { static void rebalance_leave_requested(void) {
     /* send_revoke_partitions */
     now.lost = 0;
     now.callback_running = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && now.owned && (now.identity != member)) {
@@ -5305,8 +5915,12 @@ c_code { static void rebalance_leave_requested(void) {
     now.keeps = 0;
     now.join_backoff = 0;
     now.will_own = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARING_REBALANCE) && now.owned) {
@@ -5324,8 +5938,12 @@ c_code { static void rebalance_leave_requested(void) {
     now.keeps = 0;
     now.join_backoff = 0;
     now.will_own = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == COMPLETING_REBALANCE) && now.owned) {
@@ -5343,8 +5961,12 @@ c_code { static void rebalance_leave_requested(void) {
     now.keeps = 0;
     now.join_backoff = 0;
     now.will_own = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARING_REBALANCE) && !now.owned) {
@@ -5557,6 +6179,11 @@ c_code { static void connection_stopped(void) {
     if ((now.fault == none) && !(!now.coordinator_known)) {
       now.fault = forget_then_fail;
     }
+    if ((now.fault == none) && !now.suspect) {
+      now.fault = forget_with_reason;
+    }
+    now.beat_due = now.beat_due && !now.heartbeat_out;
+    now.suspect = 0;
     now.call_out = none;
     now.heartbeat_out = 0;
     now.commit_out = 0;
@@ -5574,6 +6201,11 @@ c_code { static void connection_stopped(void) {
     if ((now.fault == none) && !(!now.coordinator_known)) {
       now.fault = forget_then_fail;
     }
+    if ((now.fault == none) && !now.suspect) {
+      now.fault = forget_with_reason;
+    }
+    now.beat_due = now.beat_due && !now.heartbeat_out;
+    now.suspect = 0;
     now.call_out = none;
     now.heartbeat_out = 0;
     now.commit_out = 0;
@@ -5591,6 +6223,11 @@ c_code { static void connection_stopped(void) {
     if ((now.fault == none) && !(!now.coordinator_known)) {
       now.fault = forget_then_fail;
     }
+    if ((now.fault == none) && !now.suspect) {
+      now.fault = forget_with_reason;
+    }
+    now.beat_due = now.beat_due && !now.heartbeat_out;
+    now.suspect = 0;
     now.call_out = none;
     now.heartbeat_out = 0;
     now.commit_out = 0;
@@ -5610,6 +6247,12 @@ c_code { static void connection_commit_or_fetch_asked(void) {
     now.lookup_wait = none;
     if ((now.fault == none) && !(!now.lookup_out)) {
       now.fault = one_lookup;
+    }
+    if ((now.fault == none) && !(now.member_needs || now.asks_open)) {
+      now.fault = lookup_is_needed;
+    }
+    if ((now.fault == none) && !(now.lookup_rests == none)) {
+      now.fault = lookup_waits;
     }
     now.lookup_out = 1;
   } else if ((now.connection == INITIALIZED) && (now.lookup_wait == backoff)) {
@@ -5748,6 +6391,12 @@ c_code { static void connection_lookup_backoff_elapsed(void) {
     if ((now.fault == none) && !(!now.lookup_out)) {
       now.fault = one_lookup;
     }
+    if ((now.fault == none) && !(now.member_needs || now.asks_open)) {
+      now.fault = lookup_is_needed;
+    }
+    if ((now.fault == none) && !(now.lookup_rests == none)) {
+      now.fault = lookup_waits;
+    }
     now.lookup_out = 1;
   } else if ((now.connection == INITIALIZED) && (now.lookup_wait == backoff) && !(now.member_needs ||
       now.asked)) {
@@ -5766,6 +6415,12 @@ c_code { static void connection_application_polled(void) {
     now.lookup_wait = none;
     if ((now.fault == none) && !(!now.lookup_out)) {
       now.fault = one_lookup;
+    }
+    if ((now.fault == none) && !(now.member_needs || now.asks_open)) {
+      now.fault = lookup_is_needed;
+    }
+    if ((now.fault == none) && !(now.lookup_rests == none)) {
+      now.fault = lookup_waits;
     }
     now.lookup_out = 1;
   } else if ((now.connection == INITIALIZED) && (now.lookup_wait == poll) && !(now.member_needs ||
@@ -5796,6 +6451,11 @@ c_code { static void connection_ask_coordinator_gone(int current) {
     if ((now.fault == none) && !(!now.coordinator_known)) {
       now.fault = forget_then_fail;
     }
+    if ((now.fault == none) && !now.suspect) {
+      now.fault = forget_with_reason;
+    }
+    now.beat_due = now.beat_due && !now.heartbeat_out;
+    now.suspect = 0;
     now.call_out = none;
     now.heartbeat_out = 0;
     now.commit_out = 0;
@@ -5803,6 +6463,12 @@ c_code { static void connection_ask_coordinator_gone(int current) {
     rebalance_coordinator_lost();
     if ((now.fault == none) && !(!now.lookup_out)) {
       now.fault = one_lookup;
+    }
+    if ((now.fault == none) && !(now.member_needs || now.asks_open)) {
+      now.fault = lookup_is_needed;
+    }
+    if ((now.fault == none) && !(now.lookup_rests == none)) {
+      now.fault = lookup_waits;
     }
     now.lookup_out = 1;
   } else if ((now.connection == DOWN) && current) {
@@ -5887,6 +6553,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // stopped: the background thread ends [application]
        :: d_step { configured && (fault == none) && !(timeouts == IDLE) && !(timeouts == IN_FLIGHT) &&
@@ -5903,6 +6571,9 @@ active proctype system() {
             now.has_id = 0;
             now.lookup_out = 0;
             now.may_join = 0;
+            now.asks_open = 0;
+            now.lookup_rests = none;
+            now.suspect = 1;
             timeouts_stopped();
             rebalance_stopped();
             connection_stopped();
@@ -5912,6 +6583,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // subscribed_to_topics: subscribe(); the server event SUBSCRIBE [application]
        :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
@@ -5924,10 +6597,14 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // application_polled: poll(); the server event POLL [application]
        :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
             now.may_join = now.subscribed;
+            now.poll_late = 0;
+            now.lookup_rests = ((now.lookup_rests == poll) ? none : now.lookup_rests);
             timeouts_application_polled();
             rebalance_application_polled();
             connection_application_polled();
@@ -5937,9 +6614,12 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // poll_raised: poll() only raised an error that was waiting for it [application]
        :: d_step { configured && (fault == none) -> c_code {
+            now.poll_late = 0;
             timeouts_poll_raised();
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -5947,6 +6627,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // rejoin_requested: the subscription changed, the leader sees other metadata, or enforceRebalance()
        // [application]
@@ -5959,6 +6641,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // leave_requested: unsubscribe(), or close() after its commit; the server event CLOSE [application]
        :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
@@ -5971,6 +6655,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // callback_started: the polling thread has taken REVOKE_PARTITIONS from its queue [application]
        :: d_step { configured && (fault == none) && revoke_due && !assign_due && !(rebalance == UNJOINED) &&
@@ -5985,6 +6671,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // partitions_revoked: PARTITIONS_REVOKED: the listener has returned [application]
        :: d_step { configured && (fault == none) && revoke_due && !assign_due && !(rebalance == UNJOINED) &&
@@ -5993,13 +6681,19 @@ active proctype system() {
            !(rebalance == STABLE) && !(rebalance == ASSIGNING_PARTITIONS) &&
            !((rebalance == REVOKING_PARTITION) && !callback_running) -> c_code {
             now.revoke_due = 0;
+            now.removal_due = 1;
             rebalance_partitions_revoked();
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.removal_due)) {
+              now.fault = revoked_is_removed;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // partitions_assigned: PARTITIONS_ASSIGNED: the listener has returned [application]
        :: d_step { configured && (fault == none) && assign_due -> c_code {
@@ -6011,9 +6705,13 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_or_fetch_asked: COMMIT or FETCH_COMMITTED: an event with required_coordinator [application]
        :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
+            now.asks_open = 1;
+            now.lookup_rests = ((now.lookup_rests == poll) ? none : now.lookup_rests);
             connection_commit_or_fetch_asked();
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -6021,10 +6719,13 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // asks_settled: every commit and every question for committed offsets has been answered, or given up
        // [application]
        :: d_step { configured && (fault == none) -> c_code {
+            now.asks_open = 0;
             connection_asks_settled();
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -6032,6 +6733,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // lookup_found_not_current: FindCoordinator: NONE [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6053,6 +6756,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // lookup_retriable_not_current: FindCoordinator: loading, not available, no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6063,6 +6768,7 @@ active proctype system() {
        :: d_step { configured && (fault == none) && !(connection == DOWN) && !(connection == INITIALIZED) &&
            !(connection == STABLE) -> c_code {
             now.lookup_out = 0;
+            now.lookup_rests = backoff;
             connection_lookup_retriable(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -6070,6 +6776,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // lookup_fatal_not_current: FindCoordinator: not authorised, or anything else [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6080,6 +6788,8 @@ active proctype system() {
        :: d_step { configured && (fault == none) && !(connection == DOWN) && !(connection == INITIALIZED) &&
            !(connection == STABLE) -> c_code {
             now.lookup_out = 0;
+            now.lookup_rests = poll;
+            now.asks_open = 0;
             connection_lookup_fatal(1);
             timeouts_turn_ended();
             if ((now.fault == none) && !now.raised) {
@@ -6090,6 +6800,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_accepted_not_current: JoinGroup: NONE [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6114,6 +6826,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_member_id_required_not_current: JoinGroup: come back with this id (KIP-394) [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6136,6 +6850,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_rebalance_in_progress_not_current: JoinGroup: again, at once [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6157,6 +6873,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_unknown_member_not_current: JoinGroup: the coordinator does not know this id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6183,6 +6901,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_coordinator_loading_not_current: JoinGroup: again, after a backoff [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6204,6 +6924,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_coordinator_gone_not_current: JoinGroup: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6218,6 +6940,7 @@ active proctype system() {
            !((rebalance == PREPARING_REBALANCE) && !(polled && coordinator_known &&
            !join_backoff)) -> c_code {
             now.call_out = none;
+            now.suspect = 1;
             rebalance_join_coordinator_gone(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -6225,6 +6948,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_fenced_not_current: JoinGroup: another process has this instance id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6255,6 +6980,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_fatal_not_current: JoinGroup: what only the application can mend [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6280,6 +7007,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_not_current_not_takes_not_retains_not_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6334,6 +7063,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_not_takes_not_retains_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -6348,6 +7079,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_not_takes_retains_not_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -6362,6 +7095,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_not_takes_retains_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -6376,6 +7111,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_takes_not_retains_not_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -6390,6 +7127,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_takes_not_retains_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -6404,6 +7143,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_takes_retains_not_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -6418,6 +7159,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_takes_retains_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -6432,6 +7175,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_rebalance_in_progress_not_current: SyncGroup: the next rebalance has begun [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6451,6 +7196,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_unknown_member_not_current: SyncGroup: the coordinator does not know this id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6475,6 +7222,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_illegal_generation_not_current: SyncGroup: an older or newer generation [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6498,6 +7247,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_coordinator_gone_not_current: SyncGroup: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6510,6 +7261,7 @@ active proctype system() {
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
            !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
             now.call_out = none;
+            now.suspect = 1;
             rebalance_sync_coordinator_gone(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -6517,6 +7269,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_fenced_not_current: SyncGroup: another process has this instance id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6545,6 +7299,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_fatal_not_current: SyncGroup: what only the application can mend [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6568,6 +7324,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_ok_not_current: Heartbeat: NONE [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6585,6 +7343,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_rebalance_in_progress_not_current: Heartbeat: a rebalance is announced [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6606,6 +7366,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_unknown_member_not_current: Heartbeat: the coordinator does not know this id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6632,6 +7394,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_illegal_generation_not_current: Heartbeat: an older or newer generation [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6657,6 +7421,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_fenced_not_current: Heartbeat: another process has this instance id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6687,6 +7453,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_coordinator_gone_not_current: Heartbeat: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6697,6 +7465,8 @@ active proctype system() {
        :: d_step { configured && (fault == none) && !(timeouts == STOPPED) && !(timeouts == DISABLED) &&
            !(timeouts == IDLE) -> c_code {
             now.heartbeat_out = 0;
+            now.beat_due = 0;
+            now.suspect = 1;
             timeouts_heartbeat_coordinator_gone(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -6704,6 +7474,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_retriable_not_current: Heartbeat: again, after a backoff [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6714,6 +7486,7 @@ active proctype system() {
        :: d_step { configured && (fault == none) && !(timeouts == STOPPED) && !(timeouts == DISABLED) &&
            !(timeouts == IDLE) -> c_code {
             now.heartbeat_out = 0;
+            now.beat_due = 0;
             timeouts_heartbeat_retriable(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -6721,6 +7494,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_error_not_current: Heartbeat: any other error [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6731,6 +7506,7 @@ active proctype system() {
        :: d_step { configured && (fault == none) && !(timeouts == STOPPED) && !(timeouts == DISABLED) &&
            !(timeouts == IDLE) -> c_code {
             now.heartbeat_out = 0;
+            now.beat_due = 0;
             timeouts_heartbeat_error(1);
             timeouts_turn_ended();
             if ((now.fault == none) && !now.raised) {
@@ -6741,6 +7517,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_settled_not_current: OffsetCommit: NONE, or an error that ends the attempt [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6767,6 +7545,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_retriable_not_current: OffsetCommit: again, after a backoff [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6793,6 +7573,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_coordinator_gone_not_current: OffsetCommit: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6812,6 +7594,7 @@ active proctype system() {
            !((rebalance == ASSIGNING_PARTITIONS) && !(coordinator_known && ((commit_step == out) ||
            ((commit_step == none) && owned && (identity == member))))) -> c_code {
             now.commit_out = 0;
+            now.suspect = 1;
             rebalance_commit_coordinator_gone(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -6819,6 +7602,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_rebalance_in_progress_not_current: OffsetCommit: the group rebalances [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6849,6 +7634,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_unknown_member_not_current: OffsetCommit: the coordinator does not know this id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6884,6 +7671,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_illegal_generation_not_current: OffsetCommit: an older or newer generation [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6918,6 +7707,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_fenced_not_current: OffsetCommit: another process has this instance id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6957,6 +7748,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // ask_coordinator_gone_not_current: OffsetFetch: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6966,6 +7759,7 @@ active proctype system() {
        // ask_coordinator_gone_current: OffsetFetch: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) && !(connection == DOWN) && !(connection == INITIALIZED) &&
            !(connection == COORDINATOR_DISCOVERY) && !((connection == STABLE) && !asked) -> c_code {
+            now.suspect = 1;
             connection_ask_coordinator_gone(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -6973,9 +7767,12 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_due: heartbeat.interval.ms since the last one was sent, or the backoff after a failed one [timer]
        :: d_step { configured && (fault == none) -> c_code {
+            now.beat_due = now.in_group;
             timeouts_heartbeat_due();
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -6983,9 +7780,12 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // session_expired: session.timeout.ms without a sign of life from the coordinator [timer]
        :: d_step { configured && (fault == none) -> c_code {
+            now.suspect = now.in_group && now.coordinator_known;
             timeouts_session_expired();
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -6993,9 +7793,12 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // poll_interval_expired: max.poll.interval.ms since the last poll() [timer]
        :: d_step { configured && (fault == none) -> c_code {
+            now.poll_late = now.in_group;
             timeouts_poll_interval_expired();
             timeouts_turn_ended();
             if ((now.fault == none) && !(!now.stalled || (!now.in_group && (now.static_ ||
@@ -7007,6 +7810,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_backoff_elapsed: retry.backoff.ms since a join or sync failed [timer]
        :: d_step { configured && (fault == none) -> c_code {
@@ -7017,9 +7822,12 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // lookup_backoff_elapsed: retry.backoff.ms since a lookup failed [timer]
        :: d_step { configured && (fault == none) -> c_code {
+            now.lookup_rests = ((now.lookup_rests == backoff) ? none : now.lookup_rests);
             connection_lookup_backoff_elapsed();
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -7027,6 +7835,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_backoff_elapsed: retry.backoff.ms since the commit before a rebalance failed [timer]
        :: d_step { configured && (fault == none) -> c_code {
@@ -7037,6 +7847,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_deadline_expired: the commit before a rebalance has had its time [timer]
        :: d_step { configured && (fault == none) -> c_code {
@@ -7048,6 +7860,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        :: else  // nothing can happen
        fi

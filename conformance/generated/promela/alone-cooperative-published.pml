@@ -20,7 +20,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 9d3386328fdaea4d226dc1ef9225f57be8e8c3720a582784b1922eca7eced460
+// Model a344aeb664fb252c39ee5381ad2928009a10f31e5148b373fe0d56545e425c3a
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -54,22 +54,30 @@
 #define illegal_event            25
 #define late_changes_nothing     26
 #define one_lookup               27
-#define one_call                 28
-#define one_heartbeat            29
-#define one_commit               30
-#define to_a_known_coordinator   31
-#define callbacks_before_join    32
-#define join_needs_a_poll        33
-#define sync_after_join          34
-#define heartbeat_as_member      35
-#define leave_once               36
-#define static_stays             37
-#define commit_what_is_owned     38
-#define no_commit_in_a_rebalance 39
-#define callbacks_alternate      40
-#define forget_then_fail         41
-#define errors_are_told          42
-#define stalled_member_leaves    43
+#define lookup_is_needed         28
+#define lookup_waits             29
+#define forget_with_reason       30
+#define suspect_is_forgotten     31
+#define leaves_only_if_stalled   32
+#define one_call                 33
+#define one_heartbeat            34
+#define one_commit               35
+#define to_a_known_coordinator   36
+#define callbacks_before_join    37
+#define join_needs_a_poll        38
+#define sync_after_join          39
+#define heartbeat_as_member      40
+#define leave_once               41
+#define static_stays             42
+#define commit_what_is_owned     43
+#define no_commit_in_a_rebalance 44
+#define callbacks_alternate      45
+#define paused_before_revoked    46
+#define added_before_assigned    47
+#define revoked_is_removed       48
+#define forget_then_fail         49
+#define errors_are_told          50
+#define stalled_member_leaves    51
 
 // Variables. Arrays begin at 0, members and partitions at 1: what lies at 0 is never used.
 byte timeouts = STOPPED;  // state of timeouts
@@ -111,6 +119,14 @@ bool has_id = false;  // the coordinator gave it a member id, and nothing has en
 bool said_goodbye = false;  // a LeaveGroup has been sent by what happens now
 bool left = false;  // the member has left, in words or in silence, by what happens now
 bool stalled = false;  // what happens now has found that the application stalls
+bool pending_said = false;  // partitions were told that they will be taken away, and none was removed since
+bool added_said = false;  // partitions were told of an assignment that the listener has not heard of
+bool removal_due = false;  // the listener has heard now that partitions go, and they are not removed yet
+bool asks_open = false;  // the application has asked the coordinator something, and was not answered
+byte lookup_rests = none;  // what must end before the next FindCoordinator, after one that failed
+bool beat_due = false;  // the heartbeat interval is over, and none was sent since
+bool poll_late = false;  // the poll interval is over, and nothing was polled since
+bool suspect = false;  // what happens now says that the coordinator is gone
 byte fault = none;  // the first assertion that failed
 
 // illegal-event (invariant): Nothing happens that a correct peer never does: no error row fires.
@@ -129,6 +145,37 @@ byte fault = none;  // the first assertion that failed
 // Source: KAFKA-10793
 // Rules: D2
 #define holds_one_lookup (fault != one_lookup)
+
+// lookup-is-needed (invariant): A coordinator is looked for only while somebody needs one.
+// Source: Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'
+// Rules: D7
+#define holds_lookup_is_needed (fault != lookup_is_needed)
+
+// lookup-waits (invariant): After a lookup that failed the next waits for the retry backoff, or, if only the
+// application can mend it, for the application.
+// Source: KAFKA-6829
+// Source: Kafka AbstractCoordinator.FindCoordinatorResponseHandler
+// Rules: D2, D3
+#define holds_lookup_waits (fault != lookup_waits)
+
+// forget-with-reason (invariant): The coordinator is forgotten only because an answer, a broken connection or
+// an expired session says so.
+// Source: Kafka AbstractCoordinator.markCoordinatorUnknown
+// Rules: D1, H5
+#define holds_forget_with_reason (fault != forget_with_reason)
+
+// suspect-is-forgotten (invariant): Whatever says that the coordinator is gone makes the member forget it at
+// once.
+// Source: KAFKA-6362
+// Source: kafka-python #3082
+// Rules: D1, H5
+#define holds_suspect_is_forgotten (fault != suspect_is_forgotten)
+
+// leaves-only-if-stalled (invariant): Only a poll interval that has expired is taken for a stalled
+// application.
+// Source: KIP-62, 'Proposed Changes'
+// Rules: P1, P2
+#define holds_leaves_only_if_stalled (fault != leaves_only_if_stalled)
 
 // one-call (invariant): At most one JoinGroup or SyncGroup is in flight.
 // Source: KAFKA-3949
@@ -205,6 +252,23 @@ byte fault = none;  // the first assertion that failed
 // Rules: C1
 #define holds_callbacks_alternate (fault != callbacks_alternate)
 
+// paused-before-revoked (invariant): Partitions are paused before the listener hears that they go, and before
+// they are removed.
+// Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+// Rules: Q5, O3
+#define holds_paused_before_revoked (fault != paused_before_revoked)
+
+// added-before-assigned (invariant): The listener hears of an assignment that the subscription has.
+// Source: Kafka ConsumerCoordinator.onJoinComplete
+// Rules: C3
+#define holds_added_before_assigned (fault != added_before_assigned)
+
+// revoked-is-removed (invariant): When the listener has heard that partitions go, the subscription loses them
+// at once.
+// Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+// Rules: C3, O3
+#define holds_revoked_is_removed (fault != revoked_is_removed)
+
 // forget-then-fail (invariant): The coordinator is unknown before requests under way to it fail.
 // Source: KAFKA-6366
 // Rules: D5
@@ -234,6 +298,35 @@ byte fault = none;  // the first assertion that failed
 // Rules: D1, D3
 #define holds_need_is_pursued (!((connection == INITIALIZED) && (member_needs || asked)) || \
     (lookup_wait != none))
+
+// question-is-kept (invariant): A question of the application needs the coordinator until it is answered.
+// Source: KAFKA-6362
+// Rules: D1, D7
+#define holds_question_is_kept (asked == asks_open)
+
+// lookup-rest-is-kept (invariant): What the next lookup waits for is kept until it ends, and no longer.
+// Source: Kafka AbstractCoordinator.ensureCoordinatorReady
+// Rules: D1, D3
+#define holds_lookup_rest_is_kept ((connection != INITIALIZED) || (lookup_wait == lookup_rests))
+
+// due-heartbeat-is-kept (invariant): A heartbeat that fell due and could not be sent is remembered until one
+// is sent, or the retry backoff begins.
+// Source: KAFKA-16215
+// Rules: H2, D3
+#define holds_due_heartbeat_is_kept (((timeouts != IDLE) && (timeouts != IN_FLIGHT)) || \
+    (heartbeat_overdue == beat_due))
+
+// late-poll-is-kept (invariant): A poll interval that has expired is remembered until the application polls
+// or the member has left.
+// Source: KIP-62, 'Proposed Changes'
+// Rules: P1, P2
+#define holds_late_poll_is_kept (((timeouts != IDLE) && (timeouts != IN_FLIGHT)) || \
+    (poll_overdue == poll_late))
+
+// no-need-outside (invariant): Who has left needs no coordinator.
+// Source: Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'
+// Rules: D7
+#define holds_no_need_outside (!member_needs || subscribed || (identity != none) || (rebalance != UNJOINED))
 
 // coordinator-is-known (invariant): connection.STABLE is the state in which the coordinator is known.
 // Source: Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'
@@ -290,6 +383,11 @@ byte fault = none;  // the first assertion that failed
 // Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
 // Rules: Q2, C3
 #define holds_assign_is_due ((rebalance != ASSIGNING_PARTITIONS) || assign_due)
+
+// told-is-enabled (invariant): When a rebalance is over, every partition that it brought is enabled.
+// Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+// Rules: C3
+#define holds_told_is_enabled ((rebalance != STABLE) || !added_said)
 
 // heartbeats-run (invariant): Heartbeats run exactly while the member is in the group: from JoinGroup's
 // answer until the next is sent or the membership ends.
@@ -375,7 +473,7 @@ byte fault = none;  // the first assertion that failed
 
 // Says once that an invariant was violated or that a state was reached; the search goes on.
 c_code {
-  static char noted[46];
+  static char noted[60];
   static void note(int n, const char *what) {
     if (!noted[n]) { noted[n] = 1; printf("groupspec: %s\n", what); }
   }
@@ -385,50 +483,64 @@ inline look() {
   if :: !holds_illegal_event -> c_code { note(0, "violated illegal-event"); } :: else fi;
   if :: !holds_late_changes_nothing -> c_code { note(1, "violated late-changes-nothing"); } :: else fi;
   if :: !holds_one_lookup -> c_code { note(2, "violated one-lookup"); } :: else fi;
-  if :: !holds_one_call -> c_code { note(3, "violated one-call"); } :: else fi;
-  if :: !holds_one_heartbeat -> c_code { note(4, "violated one-heartbeat"); } :: else fi;
-  if :: !holds_one_commit -> c_code { note(5, "violated one-commit"); } :: else fi;
-  if :: !holds_to_a_known_coordinator -> c_code { note(6, "violated to-a-known-coordinator"); } :: else fi;
-  if :: !holds_callbacks_before_join -> c_code { note(7, "violated callbacks-before-join"); } :: else fi;
-  if :: !holds_join_needs_a_poll -> c_code { note(8, "violated join-needs-a-poll"); } :: else fi;
-  if :: !holds_sync_after_join -> c_code { note(9, "violated sync-after-join"); } :: else fi;
-  if :: !holds_heartbeat_as_member -> c_code { note(10, "violated heartbeat-as-member"); } :: else fi;
-  if :: !holds_leave_once -> c_code { note(11, "violated leave-once"); } :: else fi;
-  if :: !holds_static_stays -> c_code { note(12, "violated static-stays"); } :: else fi;
-  if :: !holds_commit_what_is_owned -> c_code { note(13, "violated commit-what-is-owned"); } :: else fi;
-  if :: !holds_no_commit_in_a_rebalance -> c_code { note(14,
+  if :: !holds_lookup_is_needed -> c_code { note(3, "violated lookup-is-needed"); } :: else fi;
+  if :: !holds_lookup_waits -> c_code { note(4, "violated lookup-waits"); } :: else fi;
+  if :: !holds_forget_with_reason -> c_code { note(5, "violated forget-with-reason"); } :: else fi;
+  if :: !holds_suspect_is_forgotten -> c_code { note(6, "violated suspect-is-forgotten"); } :: else fi;
+  if :: !holds_leaves_only_if_stalled -> c_code { note(7, "violated leaves-only-if-stalled"); } :: else fi;
+  if :: !holds_one_call -> c_code { note(8, "violated one-call"); } :: else fi;
+  if :: !holds_one_heartbeat -> c_code { note(9, "violated one-heartbeat"); } :: else fi;
+  if :: !holds_one_commit -> c_code { note(10, "violated one-commit"); } :: else fi;
+  if :: !holds_to_a_known_coordinator -> c_code { note(11, "violated to-a-known-coordinator"); } :: else fi;
+  if :: !holds_callbacks_before_join -> c_code { note(12, "violated callbacks-before-join"); } :: else fi;
+  if :: !holds_join_needs_a_poll -> c_code { note(13, "violated join-needs-a-poll"); } :: else fi;
+  if :: !holds_sync_after_join -> c_code { note(14, "violated sync-after-join"); } :: else fi;
+  if :: !holds_heartbeat_as_member -> c_code { note(15, "violated heartbeat-as-member"); } :: else fi;
+  if :: !holds_leave_once -> c_code { note(16, "violated leave-once"); } :: else fi;
+  if :: !holds_static_stays -> c_code { note(17, "violated static-stays"); } :: else fi;
+  if :: !holds_commit_what_is_owned -> c_code { note(18, "violated commit-what-is-owned"); } :: else fi;
+  if :: !holds_no_commit_in_a_rebalance -> c_code { note(19,
       "violated no-commit-in-a-rebalance"); } :: else fi;
-  if :: !holds_callbacks_alternate -> c_code { note(15, "violated callbacks-alternate"); } :: else fi;
-  if :: !holds_forget_then_fail -> c_code { note(16, "violated forget-then-fail"); } :: else fi;
-  if :: !holds_errors_are_told -> c_code { note(17, "violated errors-are-told"); } :: else fi;
-  if :: !holds_stalled_member_leaves -> c_code { note(18, "violated stalled-member-leaves"); } :: else fi;
-  if :: !holds_lookup_is_out -> c_code { note(19, "violated lookup-is-out"); } :: else fi;
-  if :: !holds_need_is_pursued -> c_code { note(20, "violated need-is-pursued"); } :: else fi;
-  if :: !holds_coordinator_is_known -> c_code { note(21, "violated coordinator-is-known"); } :: else fi;
-  if :: !holds_member_needs_it -> c_code { note(22, "violated member-needs-it"); } :: else fi;
-  if :: !holds_join_is_out -> c_code { note(23, "violated join-is-out"); } :: else fi;
-  if :: !holds_sync_is_out -> c_code { note(24, "violated sync-is-out"); } :: else fi;
-  if :: !holds_wants_to_join -> c_code { note(25, "violated wants-to-join"); } :: else fi;
-  if :: !holds_commit_ends -> c_code { note(26, "violated commit-ends"); } :: else fi;
-  if :: !holds_commit_is_out -> c_code { note(27, "violated commit-is-out"); } :: else fi;
-  if :: !holds_commit_is_pursued -> c_code { note(28, "violated commit-is-pursued"); } :: else fi;
-  if :: !holds_revoke_is_due -> c_code { note(29, "violated revoke-is-due"); } :: else fi;
-  if :: !holds_assign_is_due -> c_code { note(30, "violated assign-is-due"); } :: else fi;
-  if :: !holds_heartbeats_run -> c_code { note(31, "violated heartbeats-run"); } :: else fi;
-  if :: !holds_heartbeat_is_out -> c_code { note(32, "violated heartbeat-is-out"); } :: else fi;
-  if :: !holds_overdue_heartbeat_waits -> c_code { note(33, "violated overdue-heartbeat-waits"); } :: else fi;
-  if :: !holds_overdue_poll_waits -> c_code { note(34, "violated overdue-poll-waits"); } :: else fi;
-  if :: !holds_may_join -> c_code { note(35, "violated may-join"); } :: else fi;
-  if :: !holds_identity_is_given -> c_code { note(36, "violated identity-is-given"); } :: else fi;
-  if :: !holds_lost_without_id -> c_code { note(37, "violated lost-without-id"); } :: else fi;
-  if :: !holds_owns_nothing_outside -> c_code { note(38, "violated owns-nothing-outside"); } :: else fi;
-  if :: !holds_lost_is_told -> c_code { note(39, "violated lost-is-told"); } :: else fi;
-  if :: holds_reaches_assigning -> c_code { note(40, "reached reaches-assigning"); } :: else fi;
-  if :: holds_reaches_lost -> c_code { note(41, "reached reaches-lost"); } :: else fi;
-  if :: holds_reaches_leaving -> c_code { note(42, "reached reaches-leaving"); } :: else fi;
-  if :: holds_reaches_second_loss -> c_code { note(43, "reached reaches-second-loss"); } :: else fi;
-  if :: holds_reaches_blocked_commit -> c_code { note(44, "reached reaches-blocked-commit"); } :: else fi;
-  if :: holds_reaches_poll_while_lost -> c_code { note(45, "reached reaches-poll-while-lost"); } :: else fi;
+  if :: !holds_callbacks_alternate -> c_code { note(20, "violated callbacks-alternate"); } :: else fi;
+  if :: !holds_paused_before_revoked -> c_code { note(21, "violated paused-before-revoked"); } :: else fi;
+  if :: !holds_added_before_assigned -> c_code { note(22, "violated added-before-assigned"); } :: else fi;
+  if :: !holds_revoked_is_removed -> c_code { note(23, "violated revoked-is-removed"); } :: else fi;
+  if :: !holds_forget_then_fail -> c_code { note(24, "violated forget-then-fail"); } :: else fi;
+  if :: !holds_errors_are_told -> c_code { note(25, "violated errors-are-told"); } :: else fi;
+  if :: !holds_stalled_member_leaves -> c_code { note(26, "violated stalled-member-leaves"); } :: else fi;
+  if :: !holds_lookup_is_out -> c_code { note(27, "violated lookup-is-out"); } :: else fi;
+  if :: !holds_need_is_pursued -> c_code { note(28, "violated need-is-pursued"); } :: else fi;
+  if :: !holds_question_is_kept -> c_code { note(29, "violated question-is-kept"); } :: else fi;
+  if :: !holds_lookup_rest_is_kept -> c_code { note(30, "violated lookup-rest-is-kept"); } :: else fi;
+  if :: !holds_due_heartbeat_is_kept -> c_code { note(31, "violated due-heartbeat-is-kept"); } :: else fi;
+  if :: !holds_late_poll_is_kept -> c_code { note(32, "violated late-poll-is-kept"); } :: else fi;
+  if :: !holds_no_need_outside -> c_code { note(33, "violated no-need-outside"); } :: else fi;
+  if :: !holds_coordinator_is_known -> c_code { note(34, "violated coordinator-is-known"); } :: else fi;
+  if :: !holds_member_needs_it -> c_code { note(35, "violated member-needs-it"); } :: else fi;
+  if :: !holds_join_is_out -> c_code { note(36, "violated join-is-out"); } :: else fi;
+  if :: !holds_sync_is_out -> c_code { note(37, "violated sync-is-out"); } :: else fi;
+  if :: !holds_wants_to_join -> c_code { note(38, "violated wants-to-join"); } :: else fi;
+  if :: !holds_commit_ends -> c_code { note(39, "violated commit-ends"); } :: else fi;
+  if :: !holds_commit_is_out -> c_code { note(40, "violated commit-is-out"); } :: else fi;
+  if :: !holds_commit_is_pursued -> c_code { note(41, "violated commit-is-pursued"); } :: else fi;
+  if :: !holds_revoke_is_due -> c_code { note(42, "violated revoke-is-due"); } :: else fi;
+  if :: !holds_assign_is_due -> c_code { note(43, "violated assign-is-due"); } :: else fi;
+  if :: !holds_told_is_enabled -> c_code { note(44, "violated told-is-enabled"); } :: else fi;
+  if :: !holds_heartbeats_run -> c_code { note(45, "violated heartbeats-run"); } :: else fi;
+  if :: !holds_heartbeat_is_out -> c_code { note(46, "violated heartbeat-is-out"); } :: else fi;
+  if :: !holds_overdue_heartbeat_waits -> c_code { note(47, "violated overdue-heartbeat-waits"); } :: else fi;
+  if :: !holds_overdue_poll_waits -> c_code { note(48, "violated overdue-poll-waits"); } :: else fi;
+  if :: !holds_may_join -> c_code { note(49, "violated may-join"); } :: else fi;
+  if :: !holds_identity_is_given -> c_code { note(50, "violated identity-is-given"); } :: else fi;
+  if :: !holds_lost_without_id -> c_code { note(51, "violated lost-without-id"); } :: else fi;
+  if :: !holds_owns_nothing_outside -> c_code { note(52, "violated owns-nothing-outside"); } :: else fi;
+  if :: !holds_lost_is_told -> c_code { note(53, "violated lost-is-told"); } :: else fi;
+  if :: holds_reaches_assigning -> c_code { note(54, "reached reaches-assigning"); } :: else fi;
+  if :: holds_reaches_lost -> c_code { note(55, "reached reaches-lost"); } :: else fi;
+  if :: holds_reaches_leaving -> c_code { note(56, "reached reaches-leaving"); } :: else fi;
+  if :: holds_reaches_second_loss -> c_code { note(57, "reached reaches-second-loss"); } :: else fi;
+  if :: holds_reaches_blocked_commit -> c_code { note(58, "reached reaches-blocked-commit"); } :: else fi;
+  if :: holds_reaches_poll_while_lost -> c_code { note(59, "reached reaches-poll-while-lost"); } :: else fi;
   skip
 }
 
@@ -504,6 +616,7 @@ c_code { static void timeouts_heartbeat_due(void) {
       now.fault = heartbeat_as_member;
     }
     now.heartbeat_out = 1;
+    now.beat_due = 0;
   } else if ((now.timeouts == IDLE) && !now.coordinator_known && !now.heartbeat_overdue) {
     /* IDLE.heartbeat_due.2 [H2 D4] */
     /* note_overdue_heartbeat */
@@ -532,6 +645,7 @@ c_code { static void timeouts_turn_ended(void) {
       now.fault = heartbeat_as_member;
     }
     now.heartbeat_out = 1;
+    now.beat_due = 0;
   }
 } }
 
@@ -770,6 +884,11 @@ c_code { static void connection_coordinator_gone(void) {
     if ((now.fault == none) && !(!now.coordinator_known)) {
       now.fault = forget_then_fail;
     }
+    if ((now.fault == none) && !now.suspect) {
+      now.fault = forget_with_reason;
+    }
+    now.beat_due = now.beat_due && !now.heartbeat_out;
+    now.suspect = 0;
     now.call_out = none;
     now.heartbeat_out = 0;
     now.commit_out = 0;
@@ -777,6 +896,12 @@ c_code { static void connection_coordinator_gone(void) {
     rebalance_coordinator_lost();
     if ((now.fault == none) && !(!now.lookup_out)) {
       now.fault = one_lookup;
+    }
+    if ((now.fault == none) && !(now.member_needs || now.asks_open)) {
+      now.fault = lookup_is_needed;
+    }
+    if ((now.fault == none) && !(now.lookup_rests == none)) {
+      now.fault = lookup_waits;
     }
     now.lookup_out = 1;
   } else if ((now.connection == STABLE) && !(now.member_needs || now.asked)) {
@@ -787,6 +912,11 @@ c_code { static void connection_coordinator_gone(void) {
     if ((now.fault == none) && !(!now.coordinator_known)) {
       now.fault = forget_then_fail;
     }
+    if ((now.fault == none) && !now.suspect) {
+      now.fault = forget_with_reason;
+    }
+    now.beat_due = now.beat_due && !now.heartbeat_out;
+    now.suspect = 0;
     now.call_out = none;
     now.heartbeat_out = 0;
     now.commit_out = 0;
@@ -861,6 +991,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PARTITION_REVOKED) && !now.static_) {
     /* PARTITION_REVOKED.poll_limit_reached.3 [P1 H3] */
@@ -886,6 +1018,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == COMPLETING_REBALANCE) && !now.static_) {
     /* COMPLETING_REBALANCE.poll_limit_reached.3 [P1 H3] */
@@ -911,6 +1045,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == STABLE) && !now.static_) {
     /* STABLE.poll_limit_reached.3 [P1 H3] */
@@ -936,6 +1072,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PREPARE_REVOCATION) && now.static_) {
     /* PREPARE_REVOCATION.poll_limit_reached.4 [P1 L1 H3] */
@@ -950,6 +1088,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PARTITION_REVOKED) && now.static_) {
     /* PARTITION_REVOKED.poll_limit_reached.4 [P1 L1 H3] */
@@ -964,6 +1104,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == COMPLETING_REBALANCE) && now.static_) {
     /* COMPLETING_REBALANCE.poll_limit_reached.4 [P1 L1 H3] */
@@ -978,6 +1120,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == STABLE) && now.static_) {
     /* STABLE.poll_limit_reached.4 [P1 L1 H3] */
@@ -992,6 +1136,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PREPARING_REBALANCE) && (now.identity == member) && !now.static_) {
     /* PREPARING_REBALANCE.poll_limit_reached.3 [P1 H3] */
@@ -1017,6 +1163,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PREPARING_REBALANCE) && (now.identity == member) && now.static_) {
     /* PREPARING_REBALANCE.poll_limit_reached.4 [P1 L1 H3] */
@@ -1031,6 +1179,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && (now.identity == member) && !now.leaving &&
       !now.callback_running && !now.static_) {
@@ -1057,6 +1207,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && (now.identity == member) && !now.leaving &&
       !now.callback_running && now.static_) {
@@ -1072,6 +1224,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && (now.identity == member) && !now.leaving &&
       now.callback_running && !now.static_) {
@@ -1093,6 +1247,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && (now.identity == member) && !now.leaving &&
       now.callback_running && now.static_) {
@@ -1103,6 +1259,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.polled = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity == member) && !now.static_) {
     /* ASSIGNING_PARTITIONS.poll_limit_reached.1 [P1 H3] */
@@ -1123,6 +1281,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity == member) && now.static_) {
     /* ASSIGNING_PARTITIONS.poll_limit_reached.2 [P1 L1 H3] */
@@ -1132,6 +1292,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.polled = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if (now.rebalance == UNJOINED) {
     /* UNJOINED.poll_limit_reached.1 [P1] */
@@ -1162,6 +1324,9 @@ c_code { static void timeouts_poll_interval_expired(void) {
     /* IDLE.poll_interval_expired.1 [P1] */
     /* report_poll_limit */
     now.poll_overdue = 1;
+    if ((now.fault == none) && !now.poll_late) {
+      now.fault = leaves_only_if_stalled;
+    }
     now.may_join = now.may_join && now.leaving;
     now.stalled = now.in_group && !now.leaving;
     now.call_out = none;
@@ -1172,6 +1337,9 @@ c_code { static void timeouts_poll_interval_expired(void) {
     /* IN_FLIGHT.poll_interval_expired.1 [P1] */
     /* report_poll_limit */
     now.poll_overdue = 1;
+    if ((now.fault == none) && !now.poll_late) {
+      now.fault = leaves_only_if_stalled;
+    }
     now.may_join = now.may_join && now.leaving;
     now.stalled = now.in_group && !now.leaving;
     now.call_out = none;
@@ -1195,6 +1363,9 @@ c_code { static void timeouts_coordinator_found(void) {
     /* IDLE.coordinator_found.1 [P1] */
     /* report_poll_limit */
     now.poll_overdue = 1;
+    if ((now.fault == none) && !now.poll_late) {
+      now.fault = leaves_only_if_stalled;
+    }
     now.may_join = now.may_join && now.leaving;
     now.stalled = now.in_group && !now.leaving;
     now.call_out = none;
@@ -1205,6 +1376,9 @@ c_code { static void timeouts_coordinator_found(void) {
     /* IN_FLIGHT.coordinator_found.1 [P1] */
     /* report_poll_limit */
     now.poll_overdue = 1;
+    if ((now.fault == none) && !now.poll_late) {
+      now.fault = leaves_only_if_stalled;
+    }
     now.may_join = now.may_join && now.leaving;
     now.stalled = now.in_group && !now.leaving;
     now.call_out = none;
@@ -1262,6 +1436,12 @@ c_code { static void connection_coordinator_needed(void) {
     if ((now.fault == none) && !(!now.lookup_out)) {
       now.fault = one_lookup;
     }
+    if ((now.fault == none) && !(now.member_needs || now.asks_open)) {
+      now.fault = lookup_is_needed;
+    }
+    if ((now.fault == none) && !(now.lookup_rests == none)) {
+      now.fault = lookup_waits;
+    }
     now.lookup_out = 1;
   } else if ((now.connection == INITIALIZED) && (now.lookup_wait != none)) {
     /* INITIALIZED.coordinator_needed.2 [D3] */
@@ -1290,6 +1470,8 @@ c_code { static void rebalance_join_needed(void) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -1316,6 +1498,8 @@ c_code { static void rebalance_join_needed(void) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -1341,6 +1525,8 @@ c_code { static void rebalance_join_needed(void) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -1367,6 +1553,8 @@ c_code { static void rebalance_join_needed(void) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -1622,6 +1810,8 @@ c_code { static void rebalance_join_member_id_required(int current) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -1696,6 +1886,8 @@ c_code { static void rebalance_join_rebalance_in_progress(int current) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -2045,9 +2237,15 @@ c_code { static void rebalance_sync_accepted(int current, int takes, int retains
     /* take_assignment */
     now.owned = gains || (now.owned && (retains || !takes));
     now.keeps = 0;
+    now.added_said = 1;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_enabled();
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.added_said) {
+      now.fault = added_before_assigned;
     }
     now.assign_due = 1;
   } else if ((now.rebalance == UNJOINED) && current) {
@@ -2102,6 +2300,8 @@ c_code { static void rebalance_sync_rebalance_in_progress(int current) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -2168,6 +2368,8 @@ c_code { static void rebalance_sync_unknown_member(int current) {
     now.identity = none;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == UNJOINED) && current) {
@@ -2220,6 +2422,8 @@ c_code { static void rebalance_sync_illegal_generation(int current) {
     now.identity = ((now.identity != none) ? id : none);
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == UNJOINED) && current) {
@@ -2323,6 +2527,8 @@ c_code { static void rebalance_sync_fenced(int current) {
     now.polled = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     now.raised = 1;
   } else if ((now.rebalance == UNJOINED) && current) {
@@ -2483,6 +2689,8 @@ c_code { static void rebalance_leave_needed(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     connection_coordinator_needless();
   } else if ((now.rebalance == UNJOINED) && !(!now.static_ && (now.identity != none) &&
@@ -2492,6 +2700,8 @@ c_code { static void rebalance_leave_needed(void) {
     now.identity = none;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     connection_coordinator_needless();
   }
@@ -2509,6 +2719,12 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.callback_running = 0;
     /* commit */
     now.commit_step = blocked;
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    now.pending_said = 0;
+    now.added_said = 0;
+    now.removal_due = 0;
     rebalance_commit_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.leaving && !now.lost &&
       (now.identity == member) && !now.auto_commit) {
@@ -2518,6 +2734,12 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.owned = now.keeps;
     now.lost = 0;
     now.callback_running = 0;
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    now.pending_said = 0;
+    now.added_said = 0;
+    now.removal_due = 0;
     rebalance_revocation_done();
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.leaving && (now.lost ||
       ((now.identity != member) && !now.keeps))) {
@@ -2527,6 +2749,12 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.owned = now.keeps;
     now.lost = 0;
     now.callback_running = 0;
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    now.pending_said = 0;
+    now.added_said = 0;
+    now.removal_due = 0;
     rebalance_join_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.lost &&
       (now.identity != member) && now.keeps) {
@@ -2543,11 +2771,23 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.preparing = 0;
     now.follow_up = 0;
     now.will_own = 0;
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    now.pending_said = 0;
+    now.added_said = 0;
+    now.removal_due = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.lost &&
@@ -2562,8 +2802,18 @@ c_code { static void rebalance_partitions_revoked(void) {
     /* send_revoke_partitions */
     now.lost = 0;
     now.callback_running = 0;
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    now.pending_said = 0;
+    now.added_said = 0;
+    now.removal_due = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && now.leaving && (now.lost ||
@@ -2584,6 +2834,12 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.preparing = 0;
     now.will_own = 0;
     now.keeps = 0;
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    now.pending_said = 0;
+    now.added_said = 0;
+    now.removal_due = 0;
     now.left = 1;
     now.call_out = none;
     now.generation_unused = 0;
@@ -2609,6 +2865,9 @@ c_code { static void rebalance_revocation_prepared(void) {
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
     }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
     now.revoke_due = 1;
   }
 } }
@@ -2620,6 +2879,7 @@ c_code { static void rebalance_rejoin_requested(void) {
     now.rebalance = PREPARE_REVOCATION;
     /* pause_owned */
     now.keeps = 0;
+    now.pending_said = 1;
     rebalance_revocation_prepared();
   } else if ((now.rebalance == PREPARING_REBALANCE) && !now.follow_up) {
     /* PREPARING_REBALANCE.rejoin_requested.1 [J1 J2] */
@@ -2651,11 +2911,13 @@ c_code { static void rebalance_partitions_assigned(void) {
   if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity == member) && !now.follow_up) {
     /* ASSIGNING_PARTITIONS.partitions_assigned.1 [C1 C3 Q2] */
     now.rebalance = STABLE;
+    now.added_said = 0;
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity == member) && now.follow_up) {
     /* ASSIGNING_PARTITIONS.partitions_assigned.2 [C1 K2 J2] */
     now.rebalance = STABLE;
     /* rejoin */
     now.follow_up = 0;
+    now.added_said = 0;
     rebalance_rejoin_requested();
     connection_rejoin_requested();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity != member) && now.owned) {
@@ -2669,11 +2931,18 @@ c_code { static void rebalance_partitions_assigned(void) {
     now.preparing = 0;
     now.follow_up = 0;
     now.will_own = 0;
+    now.added_said = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity != member) && !now.owned) {
@@ -2693,6 +2962,7 @@ c_code { static void rebalance_heartbeat_rebalance_in_progress(int current) {
     now.rebalance = PREPARE_REVOCATION;
     /* pause_owned */
     now.keeps = 0;
+    now.pending_said = 1;
     rebalance_revocation_prepared();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && (now.identity == member) &&
       !now.follow_up) {
@@ -2737,6 +3007,7 @@ c_code { static void rebalance_commit_rebalance_in_progress(int current) {
     now.rebalance = PREPARE_REVOCATION;
     /* pause_owned */
     now.keeps = 0;
+    now.pending_said = 1;
     rebalance_revocation_prepared();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -2763,6 +3034,9 @@ c_code { static void rebalance_commit_rebalance_in_progress(int current) {
     now.callback_running = 0;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
@@ -2866,6 +3140,9 @@ c_code { static void rebalance_commit_settled(int current) {
     now.callback_running = 0;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
@@ -3163,6 +3440,9 @@ c_code { static void rebalance_commit_deadline_expired(void) {
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
     }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && now.preparing && (now.commit_step != none)) {
     /* STABLE.commit_deadline_expired.1 [M3] */
@@ -3194,6 +3474,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == PARTITION_REVOKED) && current) {
@@ -3210,6 +3492,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == COMPLETING_REBALANCE) && current) {
@@ -3226,6 +3510,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == STABLE) && current) {
@@ -3242,6 +3528,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == PREPARING_REBALANCE) && current && (now.identity == member) &&
@@ -3259,6 +3547,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && (now.identity == member) &&
@@ -3276,6 +3566,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && (now.identity == member) &&
       now.callback_running) {
@@ -3287,6 +3579,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.identity = none;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && (now.identity == member)) {
     /* ASSIGNING_PARTITIONS.heartbeat_unknown_member.1 [J4 C2 H3] */
@@ -3297,6 +3591,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.identity = none;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.heartbeat_unknown_member.2 [J9] */
@@ -3339,6 +3635,8 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == PARTITION_REVOKED) && current && now.coordinator_known &&
@@ -3356,6 +3654,8 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
@@ -3373,6 +3673,8 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
@@ -3391,6 +3693,8 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -3403,6 +3707,8 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.identity = none;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -3415,6 +3721,8 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.identity = none;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -3494,6 +3802,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == PARTITION_REVOKED) && current) {
@@ -3510,6 +3820,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == COMPLETING_REBALANCE) && current) {
@@ -3526,6 +3838,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == STABLE) && current) {
@@ -3542,6 +3856,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == PREPARING_REBALANCE) && current && (now.identity == member) &&
@@ -3559,6 +3875,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && (now.identity == member) &&
@@ -3576,6 +3894,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && (now.identity == member) &&
       now.callback_running) {
@@ -3587,6 +3907,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.identity = ((now.identity != none) ? id : none);
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && (now.identity == member)) {
     /* ASSIGNING_PARTITIONS.heartbeat_illegal_generation.1 [J4 C2 H3] */
@@ -3597,6 +3919,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.identity = ((now.identity != none) ? id : none);
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.heartbeat_illegal_generation.2 [J9] */
@@ -3639,6 +3963,8 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == PARTITION_REVOKED) && current && now.coordinator_known &&
@@ -3656,6 +3982,8 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
@@ -3673,6 +4001,8 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
@@ -3691,6 +4021,8 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -3703,6 +4035,8 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.identity = ((now.identity != none) ? id : none);
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -3715,6 +4049,8 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.identity = ((now.identity != none) ? id : none);
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -3797,6 +4133,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PARTITION_REVOKED) && current) {
     /* PARTITION_REVOKED.heartbeat_fenced.2 [X2 H3] */
@@ -3815,6 +4153,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == COMPLETING_REBALANCE) && current) {
     /* COMPLETING_REBALANCE.heartbeat_fenced.2 [X2 H3] */
@@ -3833,6 +4173,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == STABLE) && current) {
     /* STABLE.heartbeat_fenced.2 [X2 H3] */
@@ -3851,6 +4193,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PREPARING_REBALANCE) && current && (now.identity == member) &&
       (now.join_backoff || !now.polled)) {
@@ -3870,6 +4214,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && (now.identity == member) &&
       !now.callback_running) {
@@ -3889,6 +4235,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && (now.identity == member) &&
       now.callback_running) {
@@ -3903,6 +4251,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && (now.identity == member)) {
     /* ASSIGNING_PARTITIONS.heartbeat_fenced.1 [X2 C2 H3] */
@@ -3916,6 +4266,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.heartbeat_fenced.2 [J9] */
@@ -3961,6 +4313,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PARTITION_REVOKED) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member)))) {
@@ -3980,6 +4334,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
       ((now.commit_step == none) && now.owned && (now.identity == member)))) {
@@ -3999,6 +4355,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -4019,6 +4377,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -4034,6 +4394,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -4049,6 +4411,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -4128,8 +4492,12 @@ c_code { static void rebalance_leave_requested(void) {
     /* send_revoke_partitions */
     now.lost = 0;
     now.callback_running = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PARTITION_REVOKED) && now.owned) {
@@ -4146,8 +4514,12 @@ c_code { static void rebalance_leave_requested(void) {
     /* send_revoke_partitions */
     now.lost = 0;
     now.callback_running = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && now.owned) {
@@ -4164,8 +4536,12 @@ c_code { static void rebalance_leave_requested(void) {
     /* send_revoke_partitions */
     now.lost = 0;
     now.callback_running = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && now.owned && (now.identity == member)) {
@@ -4182,8 +4558,12 @@ c_code { static void rebalance_leave_requested(void) {
     /* send_revoke_partitions */
     now.lost = 0;
     now.callback_running = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && now.owned && (now.identity != member)) {
@@ -4201,8 +4581,12 @@ c_code { static void rebalance_leave_requested(void) {
     now.keeps = 0;
     now.join_backoff = 0;
     now.will_own = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARING_REBALANCE) && now.owned) {
@@ -4220,8 +4604,12 @@ c_code { static void rebalance_leave_requested(void) {
     now.keeps = 0;
     now.join_backoff = 0;
     now.will_own = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == COMPLETING_REBALANCE) && now.owned) {
@@ -4239,8 +4627,12 @@ c_code { static void rebalance_leave_requested(void) {
     now.keeps = 0;
     now.join_backoff = 0;
     now.will_own = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARING_REBALANCE) && !now.owned) {
@@ -4453,6 +4845,11 @@ c_code { static void connection_stopped(void) {
     if ((now.fault == none) && !(!now.coordinator_known)) {
       now.fault = forget_then_fail;
     }
+    if ((now.fault == none) && !now.suspect) {
+      now.fault = forget_with_reason;
+    }
+    now.beat_due = now.beat_due && !now.heartbeat_out;
+    now.suspect = 0;
     now.call_out = none;
     now.heartbeat_out = 0;
     now.commit_out = 0;
@@ -4470,6 +4867,11 @@ c_code { static void connection_stopped(void) {
     if ((now.fault == none) && !(!now.coordinator_known)) {
       now.fault = forget_then_fail;
     }
+    if ((now.fault == none) && !now.suspect) {
+      now.fault = forget_with_reason;
+    }
+    now.beat_due = now.beat_due && !now.heartbeat_out;
+    now.suspect = 0;
     now.call_out = none;
     now.heartbeat_out = 0;
     now.commit_out = 0;
@@ -4487,6 +4889,11 @@ c_code { static void connection_stopped(void) {
     if ((now.fault == none) && !(!now.coordinator_known)) {
       now.fault = forget_then_fail;
     }
+    if ((now.fault == none) && !now.suspect) {
+      now.fault = forget_with_reason;
+    }
+    now.beat_due = now.beat_due && !now.heartbeat_out;
+    now.suspect = 0;
     now.call_out = none;
     now.heartbeat_out = 0;
     now.commit_out = 0;
@@ -4506,6 +4913,12 @@ c_code { static void connection_commit_or_fetch_asked(void) {
     now.lookup_wait = none;
     if ((now.fault == none) && !(!now.lookup_out)) {
       now.fault = one_lookup;
+    }
+    if ((now.fault == none) && !(now.member_needs || now.asks_open)) {
+      now.fault = lookup_is_needed;
+    }
+    if ((now.fault == none) && !(now.lookup_rests == none)) {
+      now.fault = lookup_waits;
     }
     now.lookup_out = 1;
   } else if ((now.connection == INITIALIZED) && (now.lookup_wait == backoff)) {
@@ -4644,6 +5057,12 @@ c_code { static void connection_lookup_backoff_elapsed(void) {
     if ((now.fault == none) && !(!now.lookup_out)) {
       now.fault = one_lookup;
     }
+    if ((now.fault == none) && !(now.member_needs || now.asks_open)) {
+      now.fault = lookup_is_needed;
+    }
+    if ((now.fault == none) && !(now.lookup_rests == none)) {
+      now.fault = lookup_waits;
+    }
     now.lookup_out = 1;
   } else if ((now.connection == INITIALIZED) && (now.lookup_wait == backoff) && !(now.member_needs ||
       now.asked)) {
@@ -4662,6 +5081,12 @@ c_code { static void connection_application_polled(void) {
     now.lookup_wait = none;
     if ((now.fault == none) && !(!now.lookup_out)) {
       now.fault = one_lookup;
+    }
+    if ((now.fault == none) && !(now.member_needs || now.asks_open)) {
+      now.fault = lookup_is_needed;
+    }
+    if ((now.fault == none) && !(now.lookup_rests == none)) {
+      now.fault = lookup_waits;
     }
     now.lookup_out = 1;
   } else if ((now.connection == INITIALIZED) && (now.lookup_wait == poll) && !(now.member_needs ||
@@ -4692,6 +5117,11 @@ c_code { static void connection_ask_coordinator_gone(int current) {
     if ((now.fault == none) && !(!now.coordinator_known)) {
       now.fault = forget_then_fail;
     }
+    if ((now.fault == none) && !now.suspect) {
+      now.fault = forget_with_reason;
+    }
+    now.beat_due = now.beat_due && !now.heartbeat_out;
+    now.suspect = 0;
     now.call_out = none;
     now.heartbeat_out = 0;
     now.commit_out = 0;
@@ -4699,6 +5129,12 @@ c_code { static void connection_ask_coordinator_gone(int current) {
     rebalance_coordinator_lost();
     if ((now.fault == none) && !(!now.lookup_out)) {
       now.fault = one_lookup;
+    }
+    if ((now.fault == none) && !(now.member_needs || now.asks_open)) {
+      now.fault = lookup_is_needed;
+    }
+    if ((now.fault == none) && !(now.lookup_rests == none)) {
+      now.fault = lookup_waits;
     }
     now.lookup_out = 1;
   } else if ((now.connection == DOWN) && current) {
@@ -4783,6 +5219,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // stopped: the background thread ends [application]
        :: d_step { configured && (fault == none) && !(timeouts == IDLE) && !(timeouts == IN_FLIGHT) &&
@@ -4799,6 +5237,9 @@ active proctype system() {
             now.has_id = 0;
             now.lookup_out = 0;
             now.may_join = 0;
+            now.asks_open = 0;
+            now.lookup_rests = none;
+            now.suspect = 1;
             timeouts_stopped();
             rebalance_stopped();
             connection_stopped();
@@ -4808,6 +5249,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // subscribed_to_topics: subscribe(); the server event SUBSCRIBE [application]
        :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
@@ -4820,10 +5263,14 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // application_polled: poll(); the server event POLL [application]
        :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
             now.may_join = now.subscribed;
+            now.poll_late = 0;
+            now.lookup_rests = ((now.lookup_rests == poll) ? none : now.lookup_rests);
             timeouts_application_polled();
             rebalance_application_polled();
             connection_application_polled();
@@ -4833,9 +5280,12 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // poll_raised: poll() only raised an error that was waiting for it [application]
        :: d_step { configured && (fault == none) -> c_code {
+            now.poll_late = 0;
             timeouts_poll_raised();
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -4843,6 +5293,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // rejoin_requested: the subscription changed, the leader sees other metadata, or enforceRebalance()
        // [application]
@@ -4855,6 +5307,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // leave_requested: unsubscribe(), or close() after its commit; the server event CLOSE [application]
        :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
@@ -4867,6 +5321,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // callback_started: the polling thread has taken REVOKE_PARTITIONS from its queue [application]
        :: d_step { configured && (fault == none) && revoke_due && !assign_due &&
@@ -4878,18 +5334,26 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // partitions_revoked: PARTITIONS_REVOKED: the listener has returned [application]
        :: d_step { configured && (fault == none) && revoke_due && !assign_due &&
            !((rebalance == REVOKING_PARTITION) && !callback_running) -> c_code {
             now.revoke_due = 0;
+            now.removal_due = 1;
             rebalance_partitions_revoked();
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.removal_due)) {
+              now.fault = revoked_is_removed;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // partitions_assigned: PARTITIONS_ASSIGNED: the listener has returned [application]
        :: d_step { configured && (fault == none) && assign_due -> c_code {
@@ -4901,9 +5365,13 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_or_fetch_asked: COMMIT or FETCH_COMMITTED: an event with required_coordinator [application]
        :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
+            now.asks_open = 1;
+            now.lookup_rests = ((now.lookup_rests == poll) ? none : now.lookup_rests);
             connection_commit_or_fetch_asked();
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -4911,10 +5379,13 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // asks_settled: every commit and every question for committed offsets has been answered, or given up
        // [application]
        :: d_step { configured && (fault == none) -> c_code {
+            now.asks_open = 0;
             connection_asks_settled();
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -4922,6 +5393,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // lookup_found_not_current: FindCoordinator: NONE [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -4943,6 +5416,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // lookup_retriable_not_current: FindCoordinator: loading, not available, no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -4953,6 +5428,7 @@ active proctype system() {
        :: d_step { configured && (fault == none) && !(connection == DOWN) && !(connection == INITIALIZED) &&
            !(connection == STABLE) -> c_code {
             now.lookup_out = 0;
+            now.lookup_rests = backoff;
             connection_lookup_retriable(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -4960,6 +5436,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // lookup_fatal_not_current: FindCoordinator: not authorised, or anything else [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -4970,6 +5448,8 @@ active proctype system() {
        :: d_step { configured && (fault == none) && !(connection == DOWN) && !(connection == INITIALIZED) &&
            !(connection == STABLE) -> c_code {
             now.lookup_out = 0;
+            now.lookup_rests = poll;
+            now.asks_open = 0;
             connection_lookup_fatal(1);
             timeouts_turn_ended();
             if ((now.fault == none) && !now.raised) {
@@ -4980,6 +5460,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_accepted_not_current: JoinGroup: NONE [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5004,6 +5486,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_member_id_required_not_current: JoinGroup: come back with this id (KIP-394) [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5026,6 +5510,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_rebalance_in_progress_not_current: JoinGroup: again, at once [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5047,6 +5533,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_unknown_member_not_current: JoinGroup: the coordinator does not know this id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5073,6 +5561,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_coordinator_loading_not_current: JoinGroup: again, after a backoff [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5094,6 +5584,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_coordinator_gone_not_current: JoinGroup: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5108,6 +5600,7 @@ active proctype system() {
            !((rebalance == PREPARING_REBALANCE) && !(polled && coordinator_known &&
            !join_backoff)) -> c_code {
             now.call_out = none;
+            now.suspect = 1;
             rebalance_join_coordinator_gone(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -5115,6 +5608,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_fenced_not_current: JoinGroup: another process has this instance id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5145,6 +5640,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_fatal_not_current: JoinGroup: what only the application can mend [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5170,6 +5667,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_not_current_not_takes_not_retains_not_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5224,6 +5723,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_not_takes_not_retains_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -5238,6 +5739,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_not_takes_retains_not_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -5252,6 +5755,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_not_takes_retains_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -5266,6 +5771,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_takes_not_retains_not_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -5280,6 +5787,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_takes_not_retains_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -5294,6 +5803,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_takes_retains_not_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -5308,6 +5819,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_takes_retains_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -5322,6 +5835,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_rebalance_in_progress_not_current: SyncGroup: the next rebalance has begun [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5341,6 +5856,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_unknown_member_not_current: SyncGroup: the coordinator does not know this id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5365,6 +5882,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_illegal_generation_not_current: SyncGroup: an older or newer generation [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5388,6 +5907,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_coordinator_gone_not_current: SyncGroup: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5400,6 +5921,7 @@ active proctype system() {
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
            !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
             now.call_out = none;
+            now.suspect = 1;
             rebalance_sync_coordinator_gone(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -5407,6 +5929,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_fenced_not_current: SyncGroup: another process has this instance id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5435,6 +5959,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_fatal_not_current: SyncGroup: what only the application can mend [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5458,6 +5984,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_ok_not_current: Heartbeat: NONE [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5475,6 +6003,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_rebalance_in_progress_not_current: Heartbeat: a rebalance is announced [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5496,6 +6026,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_unknown_member_not_current: Heartbeat: the coordinator does not know this id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5522,6 +6054,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_illegal_generation_not_current: Heartbeat: an older or newer generation [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5547,6 +6081,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_fenced_not_current: Heartbeat: another process has this instance id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5577,6 +6113,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_coordinator_gone_not_current: Heartbeat: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5587,6 +6125,8 @@ active proctype system() {
        :: d_step { configured && (fault == none) && !(timeouts == STOPPED) && !(timeouts == DISABLED) &&
            !(timeouts == IDLE) -> c_code {
             now.heartbeat_out = 0;
+            now.beat_due = 0;
+            now.suspect = 1;
             timeouts_heartbeat_coordinator_gone(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -5594,6 +6134,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_retriable_not_current: Heartbeat: again, after a backoff [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5604,6 +6146,7 @@ active proctype system() {
        :: d_step { configured && (fault == none) && !(timeouts == STOPPED) && !(timeouts == DISABLED) &&
            !(timeouts == IDLE) -> c_code {
             now.heartbeat_out = 0;
+            now.beat_due = 0;
             timeouts_heartbeat_retriable(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -5611,6 +6154,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_error_not_current: Heartbeat: any other error [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5621,6 +6166,7 @@ active proctype system() {
        :: d_step { configured && (fault == none) && !(timeouts == STOPPED) && !(timeouts == DISABLED) &&
            !(timeouts == IDLE) -> c_code {
             now.heartbeat_out = 0;
+            now.beat_due = 0;
             timeouts_heartbeat_error(1);
             timeouts_turn_ended();
             if ((now.fault == none) && !now.raised) {
@@ -5631,6 +6177,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_settled_not_current: OffsetCommit: NONE, or an error that ends the attempt [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5657,6 +6205,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_retriable_not_current: OffsetCommit: again, after a backoff [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5683,6 +6233,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_coordinator_gone_not_current: OffsetCommit: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5702,6 +6254,7 @@ active proctype system() {
            !((rebalance == ASSIGNING_PARTITIONS) && !(coordinator_known && ((commit_step == out) ||
            ((commit_step == none) && owned && (identity == member))))) -> c_code {
             now.commit_out = 0;
+            now.suspect = 1;
             rebalance_commit_coordinator_gone(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -5709,6 +6262,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_rebalance_in_progress_not_current: OffsetCommit: the group rebalances [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5739,6 +6294,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_unknown_member_not_current: OffsetCommit: the coordinator does not know this id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5774,6 +6331,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_illegal_generation_not_current: OffsetCommit: an older or newer generation [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5808,6 +6367,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_fenced_not_current: OffsetCommit: another process has this instance id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5847,6 +6408,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // ask_coordinator_gone_not_current: OffsetFetch: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5856,6 +6419,7 @@ active proctype system() {
        // ask_coordinator_gone_current: OffsetFetch: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) && !(connection == DOWN) && !(connection == INITIALIZED) &&
            !(connection == COORDINATOR_DISCOVERY) && !((connection == STABLE) && !asked) -> c_code {
+            now.suspect = 1;
             connection_ask_coordinator_gone(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -5863,9 +6427,12 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_due: heartbeat.interval.ms since the last one was sent, or the backoff after a failed one [timer]
        :: d_step { configured && (fault == none) -> c_code {
+            now.beat_due = now.in_group;
             timeouts_heartbeat_due();
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -5873,9 +6440,12 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // session_expired: session.timeout.ms without a sign of life from the coordinator [timer]
        :: d_step { configured && (fault == none) -> c_code {
+            now.suspect = now.in_group && now.coordinator_known;
             timeouts_session_expired();
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -5883,9 +6453,12 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // poll_interval_expired: max.poll.interval.ms since the last poll() [timer]
        :: d_step { configured && (fault == none) -> c_code {
+            now.poll_late = now.in_group;
             timeouts_poll_interval_expired();
             timeouts_turn_ended();
             if ((now.fault == none) && !(!now.stalled || (!now.in_group && (now.static_ ||
@@ -5897,6 +6470,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_backoff_elapsed: retry.backoff.ms since a join or sync failed [timer]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5907,9 +6482,12 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // lookup_backoff_elapsed: retry.backoff.ms since a lookup failed [timer]
        :: d_step { configured && (fault == none) -> c_code {
+            now.lookup_rests = ((now.lookup_rests == backoff) ? none : now.lookup_rests);
             connection_lookup_backoff_elapsed();
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -5917,6 +6495,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_backoff_elapsed: retry.backoff.ms since the commit before a rebalance failed [timer]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5927,6 +6507,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_deadline_expired: the commit before a rebalance has had its time [timer]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5938,6 +6520,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        :: else  // nothing can happen
        fi

@@ -20,7 +20,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 68ee7df01da1c180e5f683d847e84704998fe48d26d39b1b6d962edf5379bc3d
+// Model b01334fc5c77ac455bb9c41af79423fa8821eafb02cc2d02b555c25d488ed35d
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -54,22 +54,30 @@
 #define illegal_event            25
 #define late_changes_nothing     26
 #define one_lookup               27
-#define one_call                 28
-#define one_heartbeat            29
-#define one_commit               30
-#define to_a_known_coordinator   31
-#define callbacks_before_join    32
-#define join_needs_a_poll        33
-#define sync_after_join          34
-#define heartbeat_as_member      35
-#define leave_once               36
-#define static_stays             37
-#define commit_what_is_owned     38
-#define no_commit_in_a_rebalance 39
-#define callbacks_alternate      40
-#define forget_then_fail         41
-#define errors_are_told          42
-#define stalled_member_leaves    43
+#define lookup_is_needed         28
+#define lookup_waits             29
+#define forget_with_reason       30
+#define suspect_is_forgotten     31
+#define leaves_only_if_stalled   32
+#define one_call                 33
+#define one_heartbeat            34
+#define one_commit               35
+#define to_a_known_coordinator   36
+#define callbacks_before_join    37
+#define join_needs_a_poll        38
+#define sync_after_join          39
+#define heartbeat_as_member      40
+#define leave_once               41
+#define static_stays             42
+#define commit_what_is_owned     43
+#define no_commit_in_a_rebalance 44
+#define callbacks_alternate      45
+#define paused_before_revoked    46
+#define added_before_assigned    47
+#define revoked_is_removed       48
+#define forget_then_fail         49
+#define errors_are_told          50
+#define stalled_member_leaves    51
 
 // Variables. Arrays begin at 0, members and partitions at 1: what lies at 0 is never used.
 byte timeouts = STOPPED;  // state of timeouts
@@ -111,6 +119,14 @@ bool has_id = false;  // the coordinator gave it a member id, and nothing has en
 bool said_goodbye = false;  // a LeaveGroup has been sent by what happens now
 bool left = false;  // the member has left, in words or in silence, by what happens now
 bool stalled = false;  // what happens now has found that the application stalls
+bool pending_said = false;  // partitions were told that they will be taken away, and none was removed since
+bool added_said = false;  // partitions were told of an assignment that the listener has not heard of
+bool removal_due = false;  // the listener has heard now that partitions go, and they are not removed yet
+bool asks_open = false;  // the application has asked the coordinator something, and was not answered
+byte lookup_rests = none;  // what must end before the next FindCoordinator, after one that failed
+bool beat_due = false;  // the heartbeat interval is over, and none was sent since
+bool poll_late = false;  // the poll interval is over, and nothing was polled since
+bool suspect = false;  // what happens now says that the coordinator is gone
 byte fault = none;  // the first assertion that failed
 
 // illegal-event (invariant): Nothing happens that a correct peer never does: no error row fires.
@@ -129,6 +145,37 @@ byte fault = none;  // the first assertion that failed
 // Source: KAFKA-10793
 // Rules: D2
 #define holds_one_lookup (fault != one_lookup)
+
+// lookup-is-needed (invariant): A coordinator is looked for only while somebody needs one.
+// Source: Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'
+// Rules: D7
+#define holds_lookup_is_needed (fault != lookup_is_needed)
+
+// lookup-waits (invariant): After a lookup that failed the next waits for the retry backoff, or, if only the
+// application can mend it, for the application.
+// Source: KAFKA-6829
+// Source: Kafka AbstractCoordinator.FindCoordinatorResponseHandler
+// Rules: D2, D3
+#define holds_lookup_waits (fault != lookup_waits)
+
+// forget-with-reason (invariant): The coordinator is forgotten only because an answer, a broken connection or
+// an expired session says so.
+// Source: Kafka AbstractCoordinator.markCoordinatorUnknown
+// Rules: D1, H5
+#define holds_forget_with_reason (fault != forget_with_reason)
+
+// suspect-is-forgotten (invariant): Whatever says that the coordinator is gone makes the member forget it at
+// once.
+// Source: KAFKA-6362
+// Source: kafka-python #3082
+// Rules: D1, H5
+#define holds_suspect_is_forgotten (fault != suspect_is_forgotten)
+
+// leaves-only-if-stalled (invariant): Only a poll interval that has expired is taken for a stalled
+// application.
+// Source: KIP-62, 'Proposed Changes'
+// Rules: P1, P2
+#define holds_leaves_only_if_stalled (fault != leaves_only_if_stalled)
 
 // one-call (invariant): At most one JoinGroup or SyncGroup is in flight.
 // Source: KAFKA-3949
@@ -205,6 +252,23 @@ byte fault = none;  // the first assertion that failed
 // Rules: C1
 #define holds_callbacks_alternate (fault != callbacks_alternate)
 
+// paused-before-revoked (invariant): Partitions are paused before the listener hears that they go, and before
+// they are removed.
+// Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+// Rules: Q5, O3
+#define holds_paused_before_revoked (fault != paused_before_revoked)
+
+// added-before-assigned (invariant): The listener hears of an assignment that the subscription has.
+// Source: Kafka ConsumerCoordinator.onJoinComplete
+// Rules: C3
+#define holds_added_before_assigned (fault != added_before_assigned)
+
+// revoked-is-removed (invariant): When the listener has heard that partitions go, the subscription loses them
+// at once.
+// Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+// Rules: C3, O3
+#define holds_revoked_is_removed (fault != revoked_is_removed)
+
 // forget-then-fail (invariant): The coordinator is unknown before requests under way to it fail.
 // Source: KAFKA-6366
 // Rules: D5
@@ -234,6 +298,35 @@ byte fault = none;  // the first assertion that failed
 // Rules: D1, D3
 #define holds_need_is_pursued (!((connection == INITIALIZED) && (member_needs || asked)) || \
     (lookup_wait != none))
+
+// question-is-kept (invariant): A question of the application needs the coordinator until it is answered.
+// Source: KAFKA-6362
+// Rules: D1, D7
+#define holds_question_is_kept (asked == asks_open)
+
+// lookup-rest-is-kept (invariant): What the next lookup waits for is kept until it ends, and no longer.
+// Source: Kafka AbstractCoordinator.ensureCoordinatorReady
+// Rules: D1, D3
+#define holds_lookup_rest_is_kept ((connection != INITIALIZED) || (lookup_wait == lookup_rests))
+
+// due-heartbeat-is-kept (invariant): A heartbeat that fell due and could not be sent is remembered until one
+// is sent, or the retry backoff begins.
+// Source: KAFKA-16215
+// Rules: H2, D3
+#define holds_due_heartbeat_is_kept (((timeouts != IDLE) && (timeouts != IN_FLIGHT)) || \
+    (heartbeat_overdue == beat_due))
+
+// late-poll-is-kept (invariant): A poll interval that has expired is remembered until the application polls
+// or the member has left.
+// Source: KIP-62, 'Proposed Changes'
+// Rules: P1, P2
+#define holds_late_poll_is_kept (((timeouts != IDLE) && (timeouts != IN_FLIGHT)) || \
+    (poll_overdue == poll_late))
+
+// no-need-outside (invariant): Who has left needs no coordinator.
+// Source: Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'
+// Rules: D7
+#define holds_no_need_outside (!member_needs || subscribed || (identity != none) || (rebalance != UNJOINED))
 
 // coordinator-is-known (invariant): connection.STABLE is the state in which the coordinator is known.
 // Source: Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'
@@ -290,6 +383,11 @@ byte fault = none;  // the first assertion that failed
 // Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
 // Rules: Q2, C3
 #define holds_assign_is_due ((rebalance != ASSIGNING_PARTITIONS) || assign_due)
+
+// told-is-enabled (invariant): When a rebalance is over, every partition that it brought is enabled.
+// Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+// Rules: C3
+#define holds_told_is_enabled ((rebalance != STABLE) || !added_said)
 
 // heartbeats-run (invariant): Heartbeats run exactly while the member is in the group: from JoinGroup's
 // answer until the next is sent or the membership ends.
@@ -381,7 +479,7 @@ byte fault = none;  // the first assertion that failed
 
 // Says once that an invariant was violated or that a state was reached; the search goes on.
 c_code {
-  static char noted[47];
+  static char noted[61];
   static void note(int n, const char *what) {
     if (!noted[n]) { noted[n] = 1; printf("groupspec: %s\n", what); }
   }
@@ -391,51 +489,65 @@ inline look() {
   if :: !holds_illegal_event -> c_code { note(0, "violated illegal-event"); } :: else fi;
   if :: !holds_late_changes_nothing -> c_code { note(1, "violated late-changes-nothing"); } :: else fi;
   if :: !holds_one_lookup -> c_code { note(2, "violated one-lookup"); } :: else fi;
-  if :: !holds_one_call -> c_code { note(3, "violated one-call"); } :: else fi;
-  if :: !holds_one_heartbeat -> c_code { note(4, "violated one-heartbeat"); } :: else fi;
-  if :: !holds_one_commit -> c_code { note(5, "violated one-commit"); } :: else fi;
-  if :: !holds_to_a_known_coordinator -> c_code { note(6, "violated to-a-known-coordinator"); } :: else fi;
-  if :: !holds_callbacks_before_join -> c_code { note(7, "violated callbacks-before-join"); } :: else fi;
-  if :: !holds_join_needs_a_poll -> c_code { note(8, "violated join-needs-a-poll"); } :: else fi;
-  if :: !holds_sync_after_join -> c_code { note(9, "violated sync-after-join"); } :: else fi;
-  if :: !holds_heartbeat_as_member -> c_code { note(10, "violated heartbeat-as-member"); } :: else fi;
-  if :: !holds_leave_once -> c_code { note(11, "violated leave-once"); } :: else fi;
-  if :: !holds_static_stays -> c_code { note(12, "violated static-stays"); } :: else fi;
-  if :: !holds_commit_what_is_owned -> c_code { note(13, "violated commit-what-is-owned"); } :: else fi;
-  if :: !holds_no_commit_in_a_rebalance -> c_code { note(14,
+  if :: !holds_lookup_is_needed -> c_code { note(3, "violated lookup-is-needed"); } :: else fi;
+  if :: !holds_lookup_waits -> c_code { note(4, "violated lookup-waits"); } :: else fi;
+  if :: !holds_forget_with_reason -> c_code { note(5, "violated forget-with-reason"); } :: else fi;
+  if :: !holds_suspect_is_forgotten -> c_code { note(6, "violated suspect-is-forgotten"); } :: else fi;
+  if :: !holds_leaves_only_if_stalled -> c_code { note(7, "violated leaves-only-if-stalled"); } :: else fi;
+  if :: !holds_one_call -> c_code { note(8, "violated one-call"); } :: else fi;
+  if :: !holds_one_heartbeat -> c_code { note(9, "violated one-heartbeat"); } :: else fi;
+  if :: !holds_one_commit -> c_code { note(10, "violated one-commit"); } :: else fi;
+  if :: !holds_to_a_known_coordinator -> c_code { note(11, "violated to-a-known-coordinator"); } :: else fi;
+  if :: !holds_callbacks_before_join -> c_code { note(12, "violated callbacks-before-join"); } :: else fi;
+  if :: !holds_join_needs_a_poll -> c_code { note(13, "violated join-needs-a-poll"); } :: else fi;
+  if :: !holds_sync_after_join -> c_code { note(14, "violated sync-after-join"); } :: else fi;
+  if :: !holds_heartbeat_as_member -> c_code { note(15, "violated heartbeat-as-member"); } :: else fi;
+  if :: !holds_leave_once -> c_code { note(16, "violated leave-once"); } :: else fi;
+  if :: !holds_static_stays -> c_code { note(17, "violated static-stays"); } :: else fi;
+  if :: !holds_commit_what_is_owned -> c_code { note(18, "violated commit-what-is-owned"); } :: else fi;
+  if :: !holds_no_commit_in_a_rebalance -> c_code { note(19,
       "violated no-commit-in-a-rebalance"); } :: else fi;
-  if :: !holds_callbacks_alternate -> c_code { note(15, "violated callbacks-alternate"); } :: else fi;
-  if :: !holds_forget_then_fail -> c_code { note(16, "violated forget-then-fail"); } :: else fi;
-  if :: !holds_errors_are_told -> c_code { note(17, "violated errors-are-told"); } :: else fi;
-  if :: !holds_stalled_member_leaves -> c_code { note(18, "violated stalled-member-leaves"); } :: else fi;
-  if :: !holds_lookup_is_out -> c_code { note(19, "violated lookup-is-out"); } :: else fi;
-  if :: !holds_need_is_pursued -> c_code { note(20, "violated need-is-pursued"); } :: else fi;
-  if :: !holds_coordinator_is_known -> c_code { note(21, "violated coordinator-is-known"); } :: else fi;
-  if :: !holds_member_needs_it -> c_code { note(22, "violated member-needs-it"); } :: else fi;
-  if :: !holds_join_is_out -> c_code { note(23, "violated join-is-out"); } :: else fi;
-  if :: !holds_sync_is_out -> c_code { note(24, "violated sync-is-out"); } :: else fi;
-  if :: !holds_wants_to_join -> c_code { note(25, "violated wants-to-join"); } :: else fi;
-  if :: !holds_commit_ends -> c_code { note(26, "violated commit-ends"); } :: else fi;
-  if :: !holds_commit_is_out -> c_code { note(27, "violated commit-is-out"); } :: else fi;
-  if :: !holds_commit_is_pursued -> c_code { note(28, "violated commit-is-pursued"); } :: else fi;
-  if :: !holds_revoke_is_due -> c_code { note(29, "violated revoke-is-due"); } :: else fi;
-  if :: !holds_assign_is_due -> c_code { note(30, "violated assign-is-due"); } :: else fi;
-  if :: !holds_heartbeats_run -> c_code { note(31, "violated heartbeats-run"); } :: else fi;
-  if :: !holds_heartbeat_is_out -> c_code { note(32, "violated heartbeat-is-out"); } :: else fi;
-  if :: !holds_overdue_heartbeat_waits -> c_code { note(33, "violated overdue-heartbeat-waits"); } :: else fi;
-  if :: !holds_overdue_poll_waits -> c_code { note(34, "violated overdue-poll-waits"); } :: else fi;
-  if :: !holds_may_join -> c_code { note(35, "violated may-join"); } :: else fi;
-  if :: !holds_identity_is_given -> c_code { note(36, "violated identity-is-given"); } :: else fi;
-  if :: !holds_lost_without_id -> c_code { note(37, "violated lost-without-id"); } :: else fi;
-  if :: !holds_owns_nothing_outside -> c_code { note(38, "violated owns-nothing-outside"); } :: else fi;
-  if :: !holds_eager_gives_up_first -> c_code { note(39, "violated eager-gives-up-first"); } :: else fi;
-  if :: !holds_lost_is_told -> c_code { note(40, "violated lost-is-told"); } :: else fi;
-  if :: holds_reaches_assigning -> c_code { note(41, "reached reaches-assigning"); } :: else fi;
-  if :: holds_reaches_lost -> c_code { note(42, "reached reaches-lost"); } :: else fi;
-  if :: holds_reaches_leaving -> c_code { note(43, "reached reaches-leaving"); } :: else fi;
-  if :: holds_reaches_second_loss -> c_code { note(44, "reached reaches-second-loss"); } :: else fi;
-  if :: holds_reaches_blocked_commit -> c_code { note(45, "reached reaches-blocked-commit"); } :: else fi;
-  if :: holds_reaches_poll_while_lost -> c_code { note(46, "reached reaches-poll-while-lost"); } :: else fi;
+  if :: !holds_callbacks_alternate -> c_code { note(20, "violated callbacks-alternate"); } :: else fi;
+  if :: !holds_paused_before_revoked -> c_code { note(21, "violated paused-before-revoked"); } :: else fi;
+  if :: !holds_added_before_assigned -> c_code { note(22, "violated added-before-assigned"); } :: else fi;
+  if :: !holds_revoked_is_removed -> c_code { note(23, "violated revoked-is-removed"); } :: else fi;
+  if :: !holds_forget_then_fail -> c_code { note(24, "violated forget-then-fail"); } :: else fi;
+  if :: !holds_errors_are_told -> c_code { note(25, "violated errors-are-told"); } :: else fi;
+  if :: !holds_stalled_member_leaves -> c_code { note(26, "violated stalled-member-leaves"); } :: else fi;
+  if :: !holds_lookup_is_out -> c_code { note(27, "violated lookup-is-out"); } :: else fi;
+  if :: !holds_need_is_pursued -> c_code { note(28, "violated need-is-pursued"); } :: else fi;
+  if :: !holds_question_is_kept -> c_code { note(29, "violated question-is-kept"); } :: else fi;
+  if :: !holds_lookup_rest_is_kept -> c_code { note(30, "violated lookup-rest-is-kept"); } :: else fi;
+  if :: !holds_due_heartbeat_is_kept -> c_code { note(31, "violated due-heartbeat-is-kept"); } :: else fi;
+  if :: !holds_late_poll_is_kept -> c_code { note(32, "violated late-poll-is-kept"); } :: else fi;
+  if :: !holds_no_need_outside -> c_code { note(33, "violated no-need-outside"); } :: else fi;
+  if :: !holds_coordinator_is_known -> c_code { note(34, "violated coordinator-is-known"); } :: else fi;
+  if :: !holds_member_needs_it -> c_code { note(35, "violated member-needs-it"); } :: else fi;
+  if :: !holds_join_is_out -> c_code { note(36, "violated join-is-out"); } :: else fi;
+  if :: !holds_sync_is_out -> c_code { note(37, "violated sync-is-out"); } :: else fi;
+  if :: !holds_wants_to_join -> c_code { note(38, "violated wants-to-join"); } :: else fi;
+  if :: !holds_commit_ends -> c_code { note(39, "violated commit-ends"); } :: else fi;
+  if :: !holds_commit_is_out -> c_code { note(40, "violated commit-is-out"); } :: else fi;
+  if :: !holds_commit_is_pursued -> c_code { note(41, "violated commit-is-pursued"); } :: else fi;
+  if :: !holds_revoke_is_due -> c_code { note(42, "violated revoke-is-due"); } :: else fi;
+  if :: !holds_assign_is_due -> c_code { note(43, "violated assign-is-due"); } :: else fi;
+  if :: !holds_told_is_enabled -> c_code { note(44, "violated told-is-enabled"); } :: else fi;
+  if :: !holds_heartbeats_run -> c_code { note(45, "violated heartbeats-run"); } :: else fi;
+  if :: !holds_heartbeat_is_out -> c_code { note(46, "violated heartbeat-is-out"); } :: else fi;
+  if :: !holds_overdue_heartbeat_waits -> c_code { note(47, "violated overdue-heartbeat-waits"); } :: else fi;
+  if :: !holds_overdue_poll_waits -> c_code { note(48, "violated overdue-poll-waits"); } :: else fi;
+  if :: !holds_may_join -> c_code { note(49, "violated may-join"); } :: else fi;
+  if :: !holds_identity_is_given -> c_code { note(50, "violated identity-is-given"); } :: else fi;
+  if :: !holds_lost_without_id -> c_code { note(51, "violated lost-without-id"); } :: else fi;
+  if :: !holds_owns_nothing_outside -> c_code { note(52, "violated owns-nothing-outside"); } :: else fi;
+  if :: !holds_eager_gives_up_first -> c_code { note(53, "violated eager-gives-up-first"); } :: else fi;
+  if :: !holds_lost_is_told -> c_code { note(54, "violated lost-is-told"); } :: else fi;
+  if :: holds_reaches_assigning -> c_code { note(55, "reached reaches-assigning"); } :: else fi;
+  if :: holds_reaches_lost -> c_code { note(56, "reached reaches-lost"); } :: else fi;
+  if :: holds_reaches_leaving -> c_code { note(57, "reached reaches-leaving"); } :: else fi;
+  if :: holds_reaches_second_loss -> c_code { note(58, "reached reaches-second-loss"); } :: else fi;
+  if :: holds_reaches_blocked_commit -> c_code { note(59, "reached reaches-blocked-commit"); } :: else fi;
+  if :: holds_reaches_poll_while_lost -> c_code { note(60, "reached reaches-poll-while-lost"); } :: else fi;
   skip
 }
 
@@ -521,6 +633,7 @@ c_code { static void timeouts_heartbeat_due(void) {
       now.fault = heartbeat_as_member;
     }
     now.heartbeat_out = 1;
+    now.beat_due = 0;
   } else if ((now.timeouts == IDLE) && !now.coordinator_known && !now.heartbeat_overdue) {
     /* IDLE.heartbeat_due.2 [H2 D4] */
     /* note_overdue_heartbeat */
@@ -549,6 +662,7 @@ c_code { static void timeouts_turn_ended(void) {
       now.fault = heartbeat_as_member;
     }
     now.heartbeat_out = 1;
+    now.beat_due = 0;
   }
 } }
 
@@ -787,6 +901,11 @@ c_code { static void connection_coordinator_gone(void) {
     if ((now.fault == none) && !(!now.coordinator_known)) {
       now.fault = forget_then_fail;
     }
+    if ((now.fault == none) && !now.suspect) {
+      now.fault = forget_with_reason;
+    }
+    now.beat_due = now.beat_due && !now.heartbeat_out;
+    now.suspect = 0;
     now.call_out = none;
     now.heartbeat_out = 0;
     now.commit_out = 0;
@@ -794,6 +913,12 @@ c_code { static void connection_coordinator_gone(void) {
     rebalance_coordinator_lost();
     if ((now.fault == none) && !(!now.lookup_out)) {
       now.fault = one_lookup;
+    }
+    if ((now.fault == none) && !(now.member_needs || now.asks_open)) {
+      now.fault = lookup_is_needed;
+    }
+    if ((now.fault == none) && !(now.lookup_rests == none)) {
+      now.fault = lookup_waits;
     }
     now.lookup_out = 1;
   } else if ((now.connection == STABLE) && !(now.member_needs || now.asked)) {
@@ -804,6 +929,11 @@ c_code { static void connection_coordinator_gone(void) {
     if ((now.fault == none) && !(!now.coordinator_known)) {
       now.fault = forget_then_fail;
     }
+    if ((now.fault == none) && !now.suspect) {
+      now.fault = forget_with_reason;
+    }
+    now.beat_due = now.beat_due && !now.heartbeat_out;
+    now.suspect = 0;
     now.call_out = none;
     now.heartbeat_out = 0;
     now.commit_out = 0;
@@ -882,9 +1012,15 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PARTITION_REVOKED) && now.owned && !now.static_) {
@@ -915,9 +1051,15 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == COMPLETING_REBALANCE) && now.owned && !now.static_) {
@@ -948,9 +1090,15 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && now.owned && !now.static_) {
@@ -981,9 +1129,15 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARE_REVOCATION) && now.owned && now.static_) {
@@ -1003,9 +1157,15 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PARTITION_REVOKED) && now.owned && now.static_) {
@@ -1025,9 +1185,15 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == COMPLETING_REBALANCE) && now.owned && now.static_) {
@@ -1047,9 +1213,15 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && now.owned && now.static_) {
@@ -1069,9 +1241,15 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARE_REVOCATION) && !now.owned && !now.static_) {
@@ -1098,6 +1276,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PARTITION_REVOKED) && !now.owned && !now.static_) {
     /* PARTITION_REVOKED.poll_limit_reached.3 [P1 H3] */
@@ -1123,6 +1303,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == COMPLETING_REBALANCE) && !now.owned && !now.static_) {
     /* COMPLETING_REBALANCE.poll_limit_reached.3 [P1 H3] */
@@ -1148,6 +1330,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == STABLE) && !now.owned && !now.static_) {
     /* STABLE.poll_limit_reached.3 [P1 H3] */
@@ -1173,6 +1357,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PREPARE_REVOCATION) && !now.owned && now.static_) {
     /* PREPARE_REVOCATION.poll_limit_reached.4 [P1 L1 H3] */
@@ -1187,6 +1373,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PARTITION_REVOKED) && !now.owned && now.static_) {
     /* PARTITION_REVOKED.poll_limit_reached.4 [P1 L1 H3] */
@@ -1201,6 +1389,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == COMPLETING_REBALANCE) && !now.owned && now.static_) {
     /* COMPLETING_REBALANCE.poll_limit_reached.4 [P1 L1 H3] */
@@ -1215,6 +1405,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == STABLE) && !now.owned && now.static_) {
     /* STABLE.poll_limit_reached.4 [P1 L1 H3] */
@@ -1229,6 +1421,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PREPARING_REBALANCE) && (now.identity == member) && now.owned &&
       !now.static_) {
@@ -1259,9 +1453,15 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARING_REBALANCE) && (now.identity == member) && now.owned && now.static_) {
@@ -1281,9 +1481,15 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARING_REBALANCE) && (now.identity == member) && !now.owned &&
@@ -1311,6 +1517,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PREPARING_REBALANCE) && (now.identity == member) && !now.owned &&
       now.static_) {
@@ -1326,6 +1534,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && (now.identity == member) && !now.leaving &&
       !now.callback_running && !now.static_) {
@@ -1352,6 +1562,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && (now.identity == member) && !now.leaving &&
       !now.callback_running && now.static_) {
@@ -1367,6 +1579,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && (now.identity == member) && !now.leaving &&
       now.callback_running && !now.static_) {
@@ -1388,6 +1602,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && (now.identity == member) && !now.leaving &&
       now.callback_running && now.static_) {
@@ -1398,6 +1614,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.polled = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity == member) && !now.static_) {
     /* ASSIGNING_PARTITIONS.poll_limit_reached.1 [P1 H3] */
@@ -1418,6 +1636,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity == member) && now.static_) {
     /* ASSIGNING_PARTITIONS.poll_limit_reached.2 [P1 L1 H3] */
@@ -1427,6 +1647,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.polled = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if (now.rebalance == UNJOINED) {
     /* UNJOINED.poll_limit_reached.1 [P1] */
@@ -1457,6 +1679,9 @@ c_code { static void timeouts_poll_interval_expired(void) {
     /* IDLE.poll_interval_expired.1 [P1] */
     /* report_poll_limit */
     now.poll_overdue = 1;
+    if ((now.fault == none) && !now.poll_late) {
+      now.fault = leaves_only_if_stalled;
+    }
     now.may_join = now.may_join && now.leaving;
     now.stalled = now.in_group && !now.leaving;
     now.call_out = none;
@@ -1467,6 +1692,9 @@ c_code { static void timeouts_poll_interval_expired(void) {
     /* IN_FLIGHT.poll_interval_expired.1 [P1] */
     /* report_poll_limit */
     now.poll_overdue = 1;
+    if ((now.fault == none) && !now.poll_late) {
+      now.fault = leaves_only_if_stalled;
+    }
     now.may_join = now.may_join && now.leaving;
     now.stalled = now.in_group && !now.leaving;
     now.call_out = none;
@@ -1490,6 +1718,9 @@ c_code { static void timeouts_coordinator_found(void) {
     /* IDLE.coordinator_found.1 [P1] */
     /* report_poll_limit */
     now.poll_overdue = 1;
+    if ((now.fault == none) && !now.poll_late) {
+      now.fault = leaves_only_if_stalled;
+    }
     now.may_join = now.may_join && now.leaving;
     now.stalled = now.in_group && !now.leaving;
     now.call_out = none;
@@ -1500,6 +1731,9 @@ c_code { static void timeouts_coordinator_found(void) {
     /* IN_FLIGHT.coordinator_found.1 [P1] */
     /* report_poll_limit */
     now.poll_overdue = 1;
+    if ((now.fault == none) && !now.poll_late) {
+      now.fault = leaves_only_if_stalled;
+    }
     now.may_join = now.may_join && now.leaving;
     now.stalled = now.in_group && !now.leaving;
     now.call_out = none;
@@ -1557,6 +1791,12 @@ c_code { static void connection_coordinator_needed(void) {
     if ((now.fault == none) && !(!now.lookup_out)) {
       now.fault = one_lookup;
     }
+    if ((now.fault == none) && !(now.member_needs || now.asks_open)) {
+      now.fault = lookup_is_needed;
+    }
+    if ((now.fault == none) && !(now.lookup_rests == none)) {
+      now.fault = lookup_waits;
+    }
     now.lookup_out = 1;
   } else if ((now.connection == INITIALIZED) && (now.lookup_wait != none)) {
     /* INITIALIZED.coordinator_needed.2 [D3] */
@@ -1585,6 +1825,8 @@ c_code { static void rebalance_join_needed(void) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -1611,6 +1853,8 @@ c_code { static void rebalance_join_needed(void) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -1636,6 +1880,8 @@ c_code { static void rebalance_join_needed(void) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -1662,6 +1908,8 @@ c_code { static void rebalance_join_needed(void) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -1846,6 +2094,8 @@ c_code { static void rebalance_join_accepted(int current) {
     now.rebalance = COMPLETING_REBALANCE;
     /* become_member */
     now.identity = member;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_enabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -1918,6 +2168,8 @@ c_code { static void rebalance_join_member_id_required(int current) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -1992,6 +2244,8 @@ c_code { static void rebalance_join_rebalance_in_progress(int current) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -2083,9 +2337,15 @@ c_code { static void rebalance_join_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == UNJOINED) && current) {
@@ -2277,9 +2537,15 @@ c_code { static void rebalance_join_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == UNJOINED) && current) {
@@ -2392,8 +2658,12 @@ c_code { static void rebalance_sync_accepted(int current, int gains) {
     /* take_assignment */
     now.owned = gains;
     now.keeps = 0;
+    now.added_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.added_said) {
+      now.fault = added_before_assigned;
     }
     now.assign_due = 1;
   } else if ((now.rebalance == UNJOINED) && current) {
@@ -2448,6 +2718,8 @@ c_code { static void rebalance_sync_rebalance_in_progress(int current) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -2514,6 +2786,8 @@ c_code { static void rebalance_sync_unknown_member(int current) {
     now.identity = none;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == COMPLETING_REBALANCE) && current && now.owned) {
@@ -2534,9 +2808,15 @@ c_code { static void rebalance_sync_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == UNJOINED) && current) {
@@ -2589,6 +2869,8 @@ c_code { static void rebalance_sync_illegal_generation(int current) {
     now.identity = ((now.identity != none) ? id : none);
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == COMPLETING_REBALANCE) && current && now.owned) {
@@ -2609,9 +2891,15 @@ c_code { static void rebalance_sync_illegal_generation(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == UNJOINED) && current) {
@@ -2715,6 +3003,8 @@ c_code { static void rebalance_sync_fenced(int current) {
     now.polled = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     now.raised = 1;
   } else if ((now.rebalance == COMPLETING_REBALANCE) && current && now.owned) {
@@ -2738,9 +3028,15 @@ c_code { static void rebalance_sync_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == UNJOINED) && current) {
@@ -2923,6 +3219,8 @@ c_code { static void rebalance_leave_needed(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     connection_coordinator_needless();
   } else if ((now.rebalance == UNJOINED) && !(!now.static_ && (now.identity != none) &&
@@ -2932,6 +3230,8 @@ c_code { static void rebalance_leave_needed(void) {
     now.identity = none;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     connection_coordinator_needless();
   }
@@ -2947,6 +3247,12 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.owned = now.keeps;
     now.lost = 0;
     now.callback_running = 0;
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    now.pending_said = 0;
+    now.added_said = 0;
+    now.removal_due = 0;
     rebalance_revocation_done();
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.leaving && (now.lost ||
       ((now.identity != member) && !now.keeps))) {
@@ -2956,6 +3262,12 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.owned = now.keeps;
     now.lost = 0;
     now.callback_running = 0;
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    now.pending_said = 0;
+    now.added_said = 0;
+    now.removal_due = 0;
     rebalance_join_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.lost &&
       (now.identity != member) && now.keeps) {
@@ -2972,11 +3284,23 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.preparing = 0;
     now.follow_up = 0;
     now.will_own = 0;
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    now.pending_said = 0;
+    now.added_said = 0;
+    now.removal_due = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.lost &&
@@ -2991,8 +3315,18 @@ c_code { static void rebalance_partitions_revoked(void) {
     /* send_revoke_partitions */
     now.lost = 0;
     now.callback_running = 0;
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    now.pending_said = 0;
+    now.added_said = 0;
+    now.removal_due = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && now.leaving && (now.lost ||
@@ -3013,6 +3347,12 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.preparing = 0;
     now.will_own = 0;
     now.keeps = 0;
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    now.pending_said = 0;
+    now.added_said = 0;
+    now.removal_due = 0;
     now.left = 1;
     now.call_out = none;
     now.generation_unused = 0;
@@ -3073,6 +3413,9 @@ c_code { static void rebalance_revocation_prepared(void) {
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
     }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
     now.revoke_due = 1;
   }
 } }
@@ -3086,12 +3429,14 @@ c_code { static void rebalance_rejoin_requested(void) {
     now.keeps = 0;
     /* commit */
     now.commit_step = blocked;
+    now.pending_said = 1;
     rebalance_commit_needed();
   } else if ((now.rebalance == STABLE) && !now.preparing && !(now.owned && now.auto_commit)) {
     /* STABLE.rejoin_requested.2 [J8 Q4 Q5] */
     now.rebalance = PREPARE_REVOCATION;
     /* pause_owned */
     now.keeps = 0;
+    now.pending_said = 1;
     rebalance_revocation_prepared();
   } else if ((now.rebalance == PREPARING_REBALANCE) && !now.follow_up) {
     /* PREPARING_REBALANCE.rejoin_requested.1 [J1 J2] */
@@ -3123,11 +3468,13 @@ c_code { static void rebalance_partitions_assigned(void) {
   if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity == member) && !now.follow_up) {
     /* ASSIGNING_PARTITIONS.partitions_assigned.1 [C1 C3 Q2] */
     now.rebalance = STABLE;
+    now.added_said = 0;
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity == member) && now.follow_up) {
     /* ASSIGNING_PARTITIONS.partitions_assigned.2 [C1 K2 J2] */
     now.rebalance = STABLE;
     /* rejoin */
     now.follow_up = 0;
+    now.added_said = 0;
     rebalance_rejoin_requested();
     connection_rejoin_requested();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity != member) && now.owned) {
@@ -3141,11 +3488,18 @@ c_code { static void rebalance_partitions_assigned(void) {
     now.preparing = 0;
     now.follow_up = 0;
     now.will_own = 0;
+    now.added_said = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity != member) && !now.owned) {
@@ -3167,6 +3521,7 @@ c_code { static void rebalance_heartbeat_rebalance_in_progress(int current) {
     now.keeps = 0;
     /* commit */
     now.commit_step = blocked;
+    now.pending_said = 1;
     rebalance_commit_needed();
   } else if ((now.rebalance == STABLE) && current && !now.preparing && !(now.owned && now.auto_commit)) {
     /* STABLE.heartbeat_rebalance_in_progress.2 [H4 M2 Q4 Q5] */
@@ -3176,6 +3531,7 @@ c_code { static void rebalance_heartbeat_rebalance_in_progress(int current) {
     now.rebalance = PREPARE_REVOCATION;
     /* pause_owned */
     now.keeps = 0;
+    now.pending_said = 1;
     rebalance_revocation_prepared();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && (now.identity == member) &&
       !now.follow_up) {
@@ -3223,6 +3579,7 @@ c_code { static void rebalance_commit_rebalance_in_progress(int current) {
     now.keeps = 0;
     /* commit */
     now.commit_step = blocked;
+    now.pending_said = 1;
     rebalance_commit_needed();
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
       ((now.commit_step == none) && now.owned && (now.identity == member))) && !now.preparing &&
@@ -3234,6 +3591,7 @@ c_code { static void rebalance_commit_rebalance_in_progress(int current) {
     now.rebalance = PREPARE_REVOCATION;
     /* pause_owned */
     now.keeps = 0;
+    now.pending_said = 1;
     rebalance_revocation_prepared();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -3260,6 +3618,9 @@ c_code { static void rebalance_commit_rebalance_in_progress(int current) {
     now.callback_running = 0;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
@@ -3363,6 +3724,9 @@ c_code { static void rebalance_commit_settled(int current) {
     now.callback_running = 0;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
@@ -3660,6 +4024,9 @@ c_code { static void rebalance_commit_deadline_expired(void) {
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
     }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && now.preparing && (now.commit_step != none)) {
     /* STABLE.commit_deadline_expired.1 [M3] */
@@ -3695,9 +4062,15 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PARTITION_REVOKED) && current && now.owned) {
@@ -3718,9 +4091,15 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == COMPLETING_REBALANCE) && current && now.owned) {
@@ -3741,9 +4120,15 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && current && now.owned) {
@@ -3764,9 +4149,15 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARE_REVOCATION) && current && !now.owned) {
@@ -3783,6 +4174,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == PARTITION_REVOKED) && current && !now.owned) {
@@ -3799,6 +4192,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == COMPLETING_REBALANCE) && current && !now.owned) {
@@ -3815,6 +4210,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == STABLE) && current && !now.owned) {
@@ -3831,6 +4228,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == PREPARING_REBALANCE) && current && (now.identity == member) &&
@@ -3852,9 +4251,15 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARING_REBALANCE) && current && (now.identity == member) &&
@@ -3872,6 +4277,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && (now.identity == member) &&
@@ -3889,6 +4296,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && (now.identity == member) &&
       now.callback_running) {
@@ -3900,6 +4309,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.identity = none;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && (now.identity == member)) {
     /* ASSIGNING_PARTITIONS.heartbeat_unknown_member.1 [J4 C2 H3] */
@@ -3910,6 +4321,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.identity = none;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.heartbeat_unknown_member.2 [J9] */
@@ -3957,9 +4370,15 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PARTITION_REVOKED) && current && now.coordinator_known &&
@@ -3982,9 +4401,15 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
@@ -4006,9 +4431,15 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARE_REVOCATION) && current && now.coordinator_known &&
@@ -4027,6 +4458,8 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == PARTITION_REVOKED) && current && now.coordinator_known &&
@@ -4045,6 +4478,8 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
@@ -4062,6 +4497,8 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
@@ -4080,6 +4517,8 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -4092,6 +4531,8 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.identity = none;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -4104,6 +4545,8 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.identity = none;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -4187,9 +4630,15 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PARTITION_REVOKED) && current && now.owned) {
@@ -4210,9 +4659,15 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == COMPLETING_REBALANCE) && current && now.owned) {
@@ -4233,9 +4688,15 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && current && now.owned) {
@@ -4256,9 +4717,15 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARE_REVOCATION) && current && !now.owned) {
@@ -4275,6 +4742,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == PARTITION_REVOKED) && current && !now.owned) {
@@ -4291,6 +4760,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == COMPLETING_REBALANCE) && current && !now.owned) {
@@ -4307,6 +4778,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == STABLE) && current && !now.owned) {
@@ -4323,6 +4796,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == PREPARING_REBALANCE) && current && (now.identity == member) &&
@@ -4344,9 +4819,15 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARING_REBALANCE) && current && (now.identity == member) &&
@@ -4364,6 +4845,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && (now.identity == member) &&
@@ -4381,6 +4864,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && (now.identity == member) &&
       now.callback_running) {
@@ -4392,6 +4877,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.identity = ((now.identity != none) ? id : none);
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && (now.identity == member)) {
     /* ASSIGNING_PARTITIONS.heartbeat_illegal_generation.1 [J4 C2 H3] */
@@ -4402,6 +4889,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.identity = ((now.identity != none) ? id : none);
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.heartbeat_illegal_generation.2 [J9] */
@@ -4449,9 +4938,15 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PARTITION_REVOKED) && current && now.coordinator_known &&
@@ -4474,9 +4969,15 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
@@ -4498,9 +4999,15 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARE_REVOCATION) && current && now.coordinator_known &&
@@ -4519,6 +5026,8 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == PARTITION_REVOKED) && current && now.coordinator_known &&
@@ -4537,6 +5046,8 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
@@ -4554,6 +5065,8 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
@@ -4572,6 +5085,8 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -4584,6 +5099,8 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.identity = ((now.identity != none) ? id : none);
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -4596,6 +5113,8 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.identity = ((now.identity != none) ? id : none);
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -4682,9 +5201,15 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PARTITION_REVOKED) && current && now.owned) {
@@ -4708,9 +5233,15 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == COMPLETING_REBALANCE) && current && now.owned) {
@@ -4734,9 +5265,15 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && current && now.owned) {
@@ -4760,9 +5297,15 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARE_REVOCATION) && current && !now.owned) {
@@ -4782,6 +5325,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PARTITION_REVOKED) && current && !now.owned) {
     /* PARTITION_REVOKED.heartbeat_fenced.2 [X2 H3] */
@@ -4800,6 +5345,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == COMPLETING_REBALANCE) && current && !now.owned) {
     /* COMPLETING_REBALANCE.heartbeat_fenced.2 [X2 H3] */
@@ -4818,6 +5365,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == STABLE) && current && !now.owned) {
     /* STABLE.heartbeat_fenced.2 [X2 H3] */
@@ -4836,6 +5385,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PREPARING_REBALANCE) && current && (now.identity == member) &&
       (now.join_backoff || !now.polled) && now.owned) {
@@ -4859,9 +5410,15 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARING_REBALANCE) && current && (now.identity == member) &&
@@ -4882,6 +5439,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && (now.identity == member) &&
       !now.callback_running) {
@@ -4901,6 +5460,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && (now.identity == member) &&
       now.callback_running) {
@@ -4915,6 +5476,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && (now.identity == member)) {
     /* ASSIGNING_PARTITIONS.heartbeat_fenced.1 [X2 C2 H3] */
@@ -4928,6 +5491,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.heartbeat_fenced.2 [J9] */
@@ -4978,9 +5543,15 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PARTITION_REVOKED) && current && now.coordinator_known &&
@@ -5006,9 +5577,15 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
@@ -5033,9 +5610,15 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARE_REVOCATION) && current && now.coordinator_known &&
@@ -5057,6 +5640,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PARTITION_REVOKED) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -5077,6 +5662,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
       ((now.commit_step == none) && now.owned && (now.identity == member))) && !now.owned) {
@@ -5096,6 +5683,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -5116,6 +5705,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -5131,6 +5722,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -5146,6 +5739,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -5225,8 +5820,12 @@ c_code { static void rebalance_leave_requested(void) {
     /* send_revoke_partitions */
     now.lost = 0;
     now.callback_running = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PARTITION_REVOKED) && now.owned) {
@@ -5243,8 +5842,12 @@ c_code { static void rebalance_leave_requested(void) {
     /* send_revoke_partitions */
     now.lost = 0;
     now.callback_running = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && now.owned) {
@@ -5261,8 +5864,12 @@ c_code { static void rebalance_leave_requested(void) {
     /* send_revoke_partitions */
     now.lost = 0;
     now.callback_running = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && now.owned && (now.identity == member)) {
@@ -5279,8 +5886,12 @@ c_code { static void rebalance_leave_requested(void) {
     /* send_revoke_partitions */
     now.lost = 0;
     now.callback_running = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && now.owned && (now.identity != member)) {
@@ -5298,8 +5909,12 @@ c_code { static void rebalance_leave_requested(void) {
     now.keeps = 0;
     now.join_backoff = 0;
     now.will_own = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARING_REBALANCE) && now.owned) {
@@ -5317,8 +5932,12 @@ c_code { static void rebalance_leave_requested(void) {
     now.keeps = 0;
     now.join_backoff = 0;
     now.will_own = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == COMPLETING_REBALANCE) && now.owned) {
@@ -5336,8 +5955,12 @@ c_code { static void rebalance_leave_requested(void) {
     now.keeps = 0;
     now.join_backoff = 0;
     now.will_own = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARING_REBALANCE) && !now.owned) {
@@ -5550,6 +6173,11 @@ c_code { static void connection_stopped(void) {
     if ((now.fault == none) && !(!now.coordinator_known)) {
       now.fault = forget_then_fail;
     }
+    if ((now.fault == none) && !now.suspect) {
+      now.fault = forget_with_reason;
+    }
+    now.beat_due = now.beat_due && !now.heartbeat_out;
+    now.suspect = 0;
     now.call_out = none;
     now.heartbeat_out = 0;
     now.commit_out = 0;
@@ -5567,6 +6195,11 @@ c_code { static void connection_stopped(void) {
     if ((now.fault == none) && !(!now.coordinator_known)) {
       now.fault = forget_then_fail;
     }
+    if ((now.fault == none) && !now.suspect) {
+      now.fault = forget_with_reason;
+    }
+    now.beat_due = now.beat_due && !now.heartbeat_out;
+    now.suspect = 0;
     now.call_out = none;
     now.heartbeat_out = 0;
     now.commit_out = 0;
@@ -5584,6 +6217,11 @@ c_code { static void connection_stopped(void) {
     if ((now.fault == none) && !(!now.coordinator_known)) {
       now.fault = forget_then_fail;
     }
+    if ((now.fault == none) && !now.suspect) {
+      now.fault = forget_with_reason;
+    }
+    now.beat_due = now.beat_due && !now.heartbeat_out;
+    now.suspect = 0;
     now.call_out = none;
     now.heartbeat_out = 0;
     now.commit_out = 0;
@@ -5603,6 +6241,12 @@ c_code { static void connection_commit_or_fetch_asked(void) {
     now.lookup_wait = none;
     if ((now.fault == none) && !(!now.lookup_out)) {
       now.fault = one_lookup;
+    }
+    if ((now.fault == none) && !(now.member_needs || now.asks_open)) {
+      now.fault = lookup_is_needed;
+    }
+    if ((now.fault == none) && !(now.lookup_rests == none)) {
+      now.fault = lookup_waits;
     }
     now.lookup_out = 1;
   } else if ((now.connection == INITIALIZED) && (now.lookup_wait == backoff)) {
@@ -5741,6 +6385,12 @@ c_code { static void connection_lookup_backoff_elapsed(void) {
     if ((now.fault == none) && !(!now.lookup_out)) {
       now.fault = one_lookup;
     }
+    if ((now.fault == none) && !(now.member_needs || now.asks_open)) {
+      now.fault = lookup_is_needed;
+    }
+    if ((now.fault == none) && !(now.lookup_rests == none)) {
+      now.fault = lookup_waits;
+    }
     now.lookup_out = 1;
   } else if ((now.connection == INITIALIZED) && (now.lookup_wait == backoff) && !(now.member_needs ||
       now.asked)) {
@@ -5759,6 +6409,12 @@ c_code { static void connection_application_polled(void) {
     now.lookup_wait = none;
     if ((now.fault == none) && !(!now.lookup_out)) {
       now.fault = one_lookup;
+    }
+    if ((now.fault == none) && !(now.member_needs || now.asks_open)) {
+      now.fault = lookup_is_needed;
+    }
+    if ((now.fault == none) && !(now.lookup_rests == none)) {
+      now.fault = lookup_waits;
     }
     now.lookup_out = 1;
   } else if ((now.connection == INITIALIZED) && (now.lookup_wait == poll) && !(now.member_needs ||
@@ -5789,6 +6445,11 @@ c_code { static void connection_ask_coordinator_gone(int current) {
     if ((now.fault == none) && !(!now.coordinator_known)) {
       now.fault = forget_then_fail;
     }
+    if ((now.fault == none) && !now.suspect) {
+      now.fault = forget_with_reason;
+    }
+    now.beat_due = now.beat_due && !now.heartbeat_out;
+    now.suspect = 0;
     now.call_out = none;
     now.heartbeat_out = 0;
     now.commit_out = 0;
@@ -5796,6 +6457,12 @@ c_code { static void connection_ask_coordinator_gone(int current) {
     rebalance_coordinator_lost();
     if ((now.fault == none) && !(!now.lookup_out)) {
       now.fault = one_lookup;
+    }
+    if ((now.fault == none) && !(now.member_needs || now.asks_open)) {
+      now.fault = lookup_is_needed;
+    }
+    if ((now.fault == none) && !(now.lookup_rests == none)) {
+      now.fault = lookup_waits;
     }
     now.lookup_out = 1;
   } else if ((now.connection == DOWN) && current) {
@@ -5880,6 +6547,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // stopped: the background thread ends [application]
        :: d_step { configured && (fault == none) && !(timeouts == IDLE) && !(timeouts == IN_FLIGHT) &&
@@ -5896,6 +6565,9 @@ active proctype system() {
             now.has_id = 0;
             now.lookup_out = 0;
             now.may_join = 0;
+            now.asks_open = 0;
+            now.lookup_rests = none;
+            now.suspect = 1;
             timeouts_stopped();
             rebalance_stopped();
             connection_stopped();
@@ -5905,6 +6577,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // subscribed_to_topics: subscribe(); the server event SUBSCRIBE [application]
        :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
@@ -5917,10 +6591,14 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // application_polled: poll(); the server event POLL [application]
        :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
             now.may_join = now.subscribed;
+            now.poll_late = 0;
+            now.lookup_rests = ((now.lookup_rests == poll) ? none : now.lookup_rests);
             timeouts_application_polled();
             rebalance_application_polled();
             connection_application_polled();
@@ -5930,9 +6608,12 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // poll_raised: poll() only raised an error that was waiting for it [application]
        :: d_step { configured && (fault == none) -> c_code {
+            now.poll_late = 0;
             timeouts_poll_raised();
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -5940,6 +6621,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // rejoin_requested: the subscription changed, the leader sees other metadata, or enforceRebalance()
        // [application]
@@ -5952,6 +6635,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // leave_requested: unsubscribe(), or close() after its commit; the server event CLOSE [application]
        :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
@@ -5964,6 +6649,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // callback_started: the polling thread has taken REVOKE_PARTITIONS from its queue [application]
        :: d_step { configured && (fault == none) && revoke_due && !assign_due && !(rebalance == UNJOINED) &&
@@ -5978,6 +6665,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // partitions_revoked: PARTITIONS_REVOKED: the listener has returned [application]
        :: d_step { configured && (fault == none) && revoke_due && !assign_due && !(rebalance == UNJOINED) &&
@@ -5986,13 +6675,19 @@ active proctype system() {
            !(rebalance == STABLE) && !(rebalance == ASSIGNING_PARTITIONS) &&
            !((rebalance == REVOKING_PARTITION) && !callback_running) -> c_code {
             now.revoke_due = 0;
+            now.removal_due = 1;
             rebalance_partitions_revoked();
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.removal_due)) {
+              now.fault = revoked_is_removed;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // partitions_assigned: PARTITIONS_ASSIGNED: the listener has returned [application]
        :: d_step { configured && (fault == none) && assign_due -> c_code {
@@ -6004,9 +6699,13 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_or_fetch_asked: COMMIT or FETCH_COMMITTED: an event with required_coordinator [application]
        :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
+            now.asks_open = 1;
+            now.lookup_rests = ((now.lookup_rests == poll) ? none : now.lookup_rests);
             connection_commit_or_fetch_asked();
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -6014,10 +6713,13 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // asks_settled: every commit and every question for committed offsets has been answered, or given up
        // [application]
        :: d_step { configured && (fault == none) -> c_code {
+            now.asks_open = 0;
             connection_asks_settled();
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -6025,6 +6727,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // lookup_found_not_current: FindCoordinator: NONE [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6046,6 +6750,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // lookup_retriable_not_current: FindCoordinator: loading, not available, no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6056,6 +6762,7 @@ active proctype system() {
        :: d_step { configured && (fault == none) && !(connection == DOWN) && !(connection == INITIALIZED) &&
            !(connection == STABLE) -> c_code {
             now.lookup_out = 0;
+            now.lookup_rests = backoff;
             connection_lookup_retriable(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -6063,6 +6770,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // lookup_fatal_not_current: FindCoordinator: not authorised, or anything else [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6073,6 +6782,8 @@ active proctype system() {
        :: d_step { configured && (fault == none) && !(connection == DOWN) && !(connection == INITIALIZED) &&
            !(connection == STABLE) -> c_code {
             now.lookup_out = 0;
+            now.lookup_rests = poll;
+            now.asks_open = 0;
             connection_lookup_fatal(1);
             timeouts_turn_ended();
             if ((now.fault == none) && !now.raised) {
@@ -6083,6 +6794,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_accepted_not_current: JoinGroup: NONE [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6107,6 +6820,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_member_id_required_not_current: JoinGroup: come back with this id (KIP-394) [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6129,6 +6844,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_rebalance_in_progress_not_current: JoinGroup: again, at once [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6150,6 +6867,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_unknown_member_not_current: JoinGroup: the coordinator does not know this id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6176,6 +6895,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_coordinator_loading_not_current: JoinGroup: again, after a backoff [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6197,6 +6918,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_coordinator_gone_not_current: JoinGroup: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6211,6 +6934,7 @@ active proctype system() {
            !((rebalance == PREPARING_REBALANCE) && !(polled && coordinator_known &&
            !join_backoff)) -> c_code {
             now.call_out = none;
+            now.suspect = 1;
             rebalance_join_coordinator_gone(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -6218,6 +6942,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_fenced_not_current: JoinGroup: another process has this instance id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6248,6 +6974,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_fatal_not_current: JoinGroup: what only the application can mend [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6273,6 +7001,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_not_current_not_takes_not_retains_not_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6327,6 +7057,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_not_takes_not_retains_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -6341,6 +7073,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_not_takes_retains_not_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -6355,6 +7089,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_not_takes_retains_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -6369,6 +7105,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_takes_not_retains_not_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -6383,6 +7121,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_takes_not_retains_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -6397,6 +7137,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_takes_retains_not_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -6411,6 +7153,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_takes_retains_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -6425,6 +7169,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_rebalance_in_progress_not_current: SyncGroup: the next rebalance has begun [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6444,6 +7190,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_unknown_member_not_current: SyncGroup: the coordinator does not know this id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6468,6 +7216,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_illegal_generation_not_current: SyncGroup: an older or newer generation [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6491,6 +7241,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_coordinator_gone_not_current: SyncGroup: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6503,6 +7255,7 @@ active proctype system() {
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
            !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
             now.call_out = none;
+            now.suspect = 1;
             rebalance_sync_coordinator_gone(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -6510,6 +7263,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_fenced_not_current: SyncGroup: another process has this instance id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6538,6 +7293,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_fatal_not_current: SyncGroup: what only the application can mend [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6561,6 +7318,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_ok_not_current: Heartbeat: NONE [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6578,6 +7337,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_rebalance_in_progress_not_current: Heartbeat: a rebalance is announced [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6599,6 +7360,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_unknown_member_not_current: Heartbeat: the coordinator does not know this id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6625,6 +7388,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_illegal_generation_not_current: Heartbeat: an older or newer generation [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6650,6 +7415,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_fenced_not_current: Heartbeat: another process has this instance id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6680,6 +7447,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_coordinator_gone_not_current: Heartbeat: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6690,6 +7459,8 @@ active proctype system() {
        :: d_step { configured && (fault == none) && !(timeouts == STOPPED) && !(timeouts == DISABLED) &&
            !(timeouts == IDLE) -> c_code {
             now.heartbeat_out = 0;
+            now.beat_due = 0;
+            now.suspect = 1;
             timeouts_heartbeat_coordinator_gone(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -6697,6 +7468,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_retriable_not_current: Heartbeat: again, after a backoff [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6707,6 +7480,7 @@ active proctype system() {
        :: d_step { configured && (fault == none) && !(timeouts == STOPPED) && !(timeouts == DISABLED) &&
            !(timeouts == IDLE) -> c_code {
             now.heartbeat_out = 0;
+            now.beat_due = 0;
             timeouts_heartbeat_retriable(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -6714,6 +7488,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_error_not_current: Heartbeat: any other error [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6724,6 +7500,7 @@ active proctype system() {
        :: d_step { configured && (fault == none) && !(timeouts == STOPPED) && !(timeouts == DISABLED) &&
            !(timeouts == IDLE) -> c_code {
             now.heartbeat_out = 0;
+            now.beat_due = 0;
             timeouts_heartbeat_error(1);
             timeouts_turn_ended();
             if ((now.fault == none) && !now.raised) {
@@ -6734,6 +7511,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_settled_not_current: OffsetCommit: NONE, or an error that ends the attempt [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6760,6 +7539,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_retriable_not_current: OffsetCommit: again, after a backoff [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6786,6 +7567,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_coordinator_gone_not_current: OffsetCommit: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6805,6 +7588,7 @@ active proctype system() {
            !((rebalance == ASSIGNING_PARTITIONS) && !(coordinator_known && ((commit_step == out) ||
            ((commit_step == none) && owned && (identity == member))))) -> c_code {
             now.commit_out = 0;
+            now.suspect = 1;
             rebalance_commit_coordinator_gone(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -6812,6 +7596,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_rebalance_in_progress_not_current: OffsetCommit: the group rebalances [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6842,6 +7628,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_unknown_member_not_current: OffsetCommit: the coordinator does not know this id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6877,6 +7665,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_illegal_generation_not_current: OffsetCommit: an older or newer generation [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6911,6 +7701,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_fenced_not_current: OffsetCommit: another process has this instance id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6950,6 +7742,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // ask_coordinator_gone_not_current: OffsetFetch: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6959,6 +7753,7 @@ active proctype system() {
        // ask_coordinator_gone_current: OffsetFetch: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) && !(connection == DOWN) && !(connection == INITIALIZED) &&
            !(connection == COORDINATOR_DISCOVERY) && !((connection == STABLE) && !asked) -> c_code {
+            now.suspect = 1;
             connection_ask_coordinator_gone(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -6966,9 +7761,12 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_due: heartbeat.interval.ms since the last one was sent, or the backoff after a failed one [timer]
        :: d_step { configured && (fault == none) -> c_code {
+            now.beat_due = now.in_group;
             timeouts_heartbeat_due();
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -6976,9 +7774,12 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // session_expired: session.timeout.ms without a sign of life from the coordinator [timer]
        :: d_step { configured && (fault == none) -> c_code {
+            now.suspect = now.in_group && now.coordinator_known;
             timeouts_session_expired();
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -6986,9 +7787,12 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // poll_interval_expired: max.poll.interval.ms since the last poll() [timer]
        :: d_step { configured && (fault == none) -> c_code {
+            now.poll_late = now.in_group;
             timeouts_poll_interval_expired();
             timeouts_turn_ended();
             if ((now.fault == none) && !(!now.stalled || (!now.in_group && (now.static_ ||
@@ -7000,6 +7804,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_backoff_elapsed: retry.backoff.ms since a join or sync failed [timer]
        :: d_step { configured && (fault == none) -> c_code {
@@ -7010,9 +7816,12 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // lookup_backoff_elapsed: retry.backoff.ms since a lookup failed [timer]
        :: d_step { configured && (fault == none) -> c_code {
+            now.lookup_rests = ((now.lookup_rests == backoff) ? none : now.lookup_rests);
             connection_lookup_backoff_elapsed();
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -7020,6 +7829,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_backoff_elapsed: retry.backoff.ms since the commit before a rebalance failed [timer]
        :: d_step { configured && (fault == none) -> c_code {
@@ -7030,6 +7841,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_deadline_expired: the commit before a rebalance has had its time [timer]
        :: d_step { configured && (fault == none) -> c_code {
@@ -7041,6 +7854,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        :: else  // nothing can happen
        fi

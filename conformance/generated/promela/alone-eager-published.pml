@@ -20,7 +20,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 3e6ec2482cbf02b0c994eda58b2e8927f7c9b6bba94c3fa9758bec5d3fec0d02
+// Model 88523b592f94b7ab2e3a29b8dd3f669efb8872b69b964d1673b2e0a878ddccdb
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -54,22 +54,30 @@
 #define illegal_event            25
 #define late_changes_nothing     26
 #define one_lookup               27
-#define one_call                 28
-#define one_heartbeat            29
-#define one_commit               30
-#define to_a_known_coordinator   31
-#define callbacks_before_join    32
-#define join_needs_a_poll        33
-#define sync_after_join          34
-#define heartbeat_as_member      35
-#define leave_once               36
-#define static_stays             37
-#define commit_what_is_owned     38
-#define no_commit_in_a_rebalance 39
-#define callbacks_alternate      40
-#define forget_then_fail         41
-#define errors_are_told          42
-#define stalled_member_leaves    43
+#define lookup_is_needed         28
+#define lookup_waits             29
+#define forget_with_reason       30
+#define suspect_is_forgotten     31
+#define leaves_only_if_stalled   32
+#define one_call                 33
+#define one_heartbeat            34
+#define one_commit               35
+#define to_a_known_coordinator   36
+#define callbacks_before_join    37
+#define join_needs_a_poll        38
+#define sync_after_join          39
+#define heartbeat_as_member      40
+#define leave_once               41
+#define static_stays             42
+#define commit_what_is_owned     43
+#define no_commit_in_a_rebalance 44
+#define callbacks_alternate      45
+#define paused_before_revoked    46
+#define added_before_assigned    47
+#define revoked_is_removed       48
+#define forget_then_fail         49
+#define errors_are_told          50
+#define stalled_member_leaves    51
 
 // Variables. Arrays begin at 0, members and partitions at 1: what lies at 0 is never used.
 byte timeouts = STOPPED;  // state of timeouts
@@ -111,6 +119,14 @@ bool has_id = false;  // the coordinator gave it a member id, and nothing has en
 bool said_goodbye = false;  // a LeaveGroup has been sent by what happens now
 bool left = false;  // the member has left, in words or in silence, by what happens now
 bool stalled = false;  // what happens now has found that the application stalls
+bool pending_said = false;  // partitions were told that they will be taken away, and none was removed since
+bool added_said = false;  // partitions were told of an assignment that the listener has not heard of
+bool removal_due = false;  // the listener has heard now that partitions go, and they are not removed yet
+bool asks_open = false;  // the application has asked the coordinator something, and was not answered
+byte lookup_rests = none;  // what must end before the next FindCoordinator, after one that failed
+bool beat_due = false;  // the heartbeat interval is over, and none was sent since
+bool poll_late = false;  // the poll interval is over, and nothing was polled since
+bool suspect = false;  // what happens now says that the coordinator is gone
 byte fault = none;  // the first assertion that failed
 
 // illegal-event (invariant): Nothing happens that a correct peer never does: no error row fires.
@@ -129,6 +145,37 @@ byte fault = none;  // the first assertion that failed
 // Source: KAFKA-10793
 // Rules: D2
 #define holds_one_lookup (fault != one_lookup)
+
+// lookup-is-needed (invariant): A coordinator is looked for only while somebody needs one.
+// Source: Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'
+// Rules: D7
+#define holds_lookup_is_needed (fault != lookup_is_needed)
+
+// lookup-waits (invariant): After a lookup that failed the next waits for the retry backoff, or, if only the
+// application can mend it, for the application.
+// Source: KAFKA-6829
+// Source: Kafka AbstractCoordinator.FindCoordinatorResponseHandler
+// Rules: D2, D3
+#define holds_lookup_waits (fault != lookup_waits)
+
+// forget-with-reason (invariant): The coordinator is forgotten only because an answer, a broken connection or
+// an expired session says so.
+// Source: Kafka AbstractCoordinator.markCoordinatorUnknown
+// Rules: D1, H5
+#define holds_forget_with_reason (fault != forget_with_reason)
+
+// suspect-is-forgotten (invariant): Whatever says that the coordinator is gone makes the member forget it at
+// once.
+// Source: KAFKA-6362
+// Source: kafka-python #3082
+// Rules: D1, H5
+#define holds_suspect_is_forgotten (fault != suspect_is_forgotten)
+
+// leaves-only-if-stalled (invariant): Only a poll interval that has expired is taken for a stalled
+// application.
+// Source: KIP-62, 'Proposed Changes'
+// Rules: P1, P2
+#define holds_leaves_only_if_stalled (fault != leaves_only_if_stalled)
 
 // one-call (invariant): At most one JoinGroup or SyncGroup is in flight.
 // Source: KAFKA-3949
@@ -205,6 +252,23 @@ byte fault = none;  // the first assertion that failed
 // Rules: C1
 #define holds_callbacks_alternate (fault != callbacks_alternate)
 
+// paused-before-revoked (invariant): Partitions are paused before the listener hears that they go, and before
+// they are removed.
+// Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+// Rules: Q5, O3
+#define holds_paused_before_revoked (fault != paused_before_revoked)
+
+// added-before-assigned (invariant): The listener hears of an assignment that the subscription has.
+// Source: Kafka ConsumerCoordinator.onJoinComplete
+// Rules: C3
+#define holds_added_before_assigned (fault != added_before_assigned)
+
+// revoked-is-removed (invariant): When the listener has heard that partitions go, the subscription loses them
+// at once.
+// Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+// Rules: C3, O3
+#define holds_revoked_is_removed (fault != revoked_is_removed)
+
 // forget-then-fail (invariant): The coordinator is unknown before requests under way to it fail.
 // Source: KAFKA-6366
 // Rules: D5
@@ -234,6 +298,35 @@ byte fault = none;  // the first assertion that failed
 // Rules: D1, D3
 #define holds_need_is_pursued (!((connection == INITIALIZED) && (member_needs || asked)) || \
     (lookup_wait != none))
+
+// question-is-kept (invariant): A question of the application needs the coordinator until it is answered.
+// Source: KAFKA-6362
+// Rules: D1, D7
+#define holds_question_is_kept (asked == asks_open)
+
+// lookup-rest-is-kept (invariant): What the next lookup waits for is kept until it ends, and no longer.
+// Source: Kafka AbstractCoordinator.ensureCoordinatorReady
+// Rules: D1, D3
+#define holds_lookup_rest_is_kept ((connection != INITIALIZED) || (lookup_wait == lookup_rests))
+
+// due-heartbeat-is-kept (invariant): A heartbeat that fell due and could not be sent is remembered until one
+// is sent, or the retry backoff begins.
+// Source: KAFKA-16215
+// Rules: H2, D3
+#define holds_due_heartbeat_is_kept (((timeouts != IDLE) && (timeouts != IN_FLIGHT)) || \
+    (heartbeat_overdue == beat_due))
+
+// late-poll-is-kept (invariant): A poll interval that has expired is remembered until the application polls
+// or the member has left.
+// Source: KIP-62, 'Proposed Changes'
+// Rules: P1, P2
+#define holds_late_poll_is_kept (((timeouts != IDLE) && (timeouts != IN_FLIGHT)) || \
+    (poll_overdue == poll_late))
+
+// no-need-outside (invariant): Who has left needs no coordinator.
+// Source: Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'
+// Rules: D7
+#define holds_no_need_outside (!member_needs || subscribed || (identity != none) || (rebalance != UNJOINED))
 
 // coordinator-is-known (invariant): connection.STABLE is the state in which the coordinator is known.
 // Source: Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'
@@ -290,6 +383,11 @@ byte fault = none;  // the first assertion that failed
 // Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
 // Rules: Q2, C3
 #define holds_assign_is_due ((rebalance != ASSIGNING_PARTITIONS) || assign_due)
+
+// told-is-enabled (invariant): When a rebalance is over, every partition that it brought is enabled.
+// Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+// Rules: C3
+#define holds_told_is_enabled ((rebalance != STABLE) || !added_said)
 
 // heartbeats-run (invariant): Heartbeats run exactly while the member is in the group: from JoinGroup's
 // answer until the next is sent or the membership ends.
@@ -381,7 +479,7 @@ byte fault = none;  // the first assertion that failed
 
 // Says once that an invariant was violated or that a state was reached; the search goes on.
 c_code {
-  static char noted[47];
+  static char noted[61];
   static void note(int n, const char *what) {
     if (!noted[n]) { noted[n] = 1; printf("groupspec: %s\n", what); }
   }
@@ -391,51 +489,65 @@ inline look() {
   if :: !holds_illegal_event -> c_code { note(0, "violated illegal-event"); } :: else fi;
   if :: !holds_late_changes_nothing -> c_code { note(1, "violated late-changes-nothing"); } :: else fi;
   if :: !holds_one_lookup -> c_code { note(2, "violated one-lookup"); } :: else fi;
-  if :: !holds_one_call -> c_code { note(3, "violated one-call"); } :: else fi;
-  if :: !holds_one_heartbeat -> c_code { note(4, "violated one-heartbeat"); } :: else fi;
-  if :: !holds_one_commit -> c_code { note(5, "violated one-commit"); } :: else fi;
-  if :: !holds_to_a_known_coordinator -> c_code { note(6, "violated to-a-known-coordinator"); } :: else fi;
-  if :: !holds_callbacks_before_join -> c_code { note(7, "violated callbacks-before-join"); } :: else fi;
-  if :: !holds_join_needs_a_poll -> c_code { note(8, "violated join-needs-a-poll"); } :: else fi;
-  if :: !holds_sync_after_join -> c_code { note(9, "violated sync-after-join"); } :: else fi;
-  if :: !holds_heartbeat_as_member -> c_code { note(10, "violated heartbeat-as-member"); } :: else fi;
-  if :: !holds_leave_once -> c_code { note(11, "violated leave-once"); } :: else fi;
-  if :: !holds_static_stays -> c_code { note(12, "violated static-stays"); } :: else fi;
-  if :: !holds_commit_what_is_owned -> c_code { note(13, "violated commit-what-is-owned"); } :: else fi;
-  if :: !holds_no_commit_in_a_rebalance -> c_code { note(14,
+  if :: !holds_lookup_is_needed -> c_code { note(3, "violated lookup-is-needed"); } :: else fi;
+  if :: !holds_lookup_waits -> c_code { note(4, "violated lookup-waits"); } :: else fi;
+  if :: !holds_forget_with_reason -> c_code { note(5, "violated forget-with-reason"); } :: else fi;
+  if :: !holds_suspect_is_forgotten -> c_code { note(6, "violated suspect-is-forgotten"); } :: else fi;
+  if :: !holds_leaves_only_if_stalled -> c_code { note(7, "violated leaves-only-if-stalled"); } :: else fi;
+  if :: !holds_one_call -> c_code { note(8, "violated one-call"); } :: else fi;
+  if :: !holds_one_heartbeat -> c_code { note(9, "violated one-heartbeat"); } :: else fi;
+  if :: !holds_one_commit -> c_code { note(10, "violated one-commit"); } :: else fi;
+  if :: !holds_to_a_known_coordinator -> c_code { note(11, "violated to-a-known-coordinator"); } :: else fi;
+  if :: !holds_callbacks_before_join -> c_code { note(12, "violated callbacks-before-join"); } :: else fi;
+  if :: !holds_join_needs_a_poll -> c_code { note(13, "violated join-needs-a-poll"); } :: else fi;
+  if :: !holds_sync_after_join -> c_code { note(14, "violated sync-after-join"); } :: else fi;
+  if :: !holds_heartbeat_as_member -> c_code { note(15, "violated heartbeat-as-member"); } :: else fi;
+  if :: !holds_leave_once -> c_code { note(16, "violated leave-once"); } :: else fi;
+  if :: !holds_static_stays -> c_code { note(17, "violated static-stays"); } :: else fi;
+  if :: !holds_commit_what_is_owned -> c_code { note(18, "violated commit-what-is-owned"); } :: else fi;
+  if :: !holds_no_commit_in_a_rebalance -> c_code { note(19,
       "violated no-commit-in-a-rebalance"); } :: else fi;
-  if :: !holds_callbacks_alternate -> c_code { note(15, "violated callbacks-alternate"); } :: else fi;
-  if :: !holds_forget_then_fail -> c_code { note(16, "violated forget-then-fail"); } :: else fi;
-  if :: !holds_errors_are_told -> c_code { note(17, "violated errors-are-told"); } :: else fi;
-  if :: !holds_stalled_member_leaves -> c_code { note(18, "violated stalled-member-leaves"); } :: else fi;
-  if :: !holds_lookup_is_out -> c_code { note(19, "violated lookup-is-out"); } :: else fi;
-  if :: !holds_need_is_pursued -> c_code { note(20, "violated need-is-pursued"); } :: else fi;
-  if :: !holds_coordinator_is_known -> c_code { note(21, "violated coordinator-is-known"); } :: else fi;
-  if :: !holds_member_needs_it -> c_code { note(22, "violated member-needs-it"); } :: else fi;
-  if :: !holds_join_is_out -> c_code { note(23, "violated join-is-out"); } :: else fi;
-  if :: !holds_sync_is_out -> c_code { note(24, "violated sync-is-out"); } :: else fi;
-  if :: !holds_wants_to_join -> c_code { note(25, "violated wants-to-join"); } :: else fi;
-  if :: !holds_commit_ends -> c_code { note(26, "violated commit-ends"); } :: else fi;
-  if :: !holds_commit_is_out -> c_code { note(27, "violated commit-is-out"); } :: else fi;
-  if :: !holds_commit_is_pursued -> c_code { note(28, "violated commit-is-pursued"); } :: else fi;
-  if :: !holds_revoke_is_due -> c_code { note(29, "violated revoke-is-due"); } :: else fi;
-  if :: !holds_assign_is_due -> c_code { note(30, "violated assign-is-due"); } :: else fi;
-  if :: !holds_heartbeats_run -> c_code { note(31, "violated heartbeats-run"); } :: else fi;
-  if :: !holds_heartbeat_is_out -> c_code { note(32, "violated heartbeat-is-out"); } :: else fi;
-  if :: !holds_overdue_heartbeat_waits -> c_code { note(33, "violated overdue-heartbeat-waits"); } :: else fi;
-  if :: !holds_overdue_poll_waits -> c_code { note(34, "violated overdue-poll-waits"); } :: else fi;
-  if :: !holds_may_join -> c_code { note(35, "violated may-join"); } :: else fi;
-  if :: !holds_identity_is_given -> c_code { note(36, "violated identity-is-given"); } :: else fi;
-  if :: !holds_lost_without_id -> c_code { note(37, "violated lost-without-id"); } :: else fi;
-  if :: !holds_owns_nothing_outside -> c_code { note(38, "violated owns-nothing-outside"); } :: else fi;
-  if :: !holds_eager_gives_up_first -> c_code { note(39, "violated eager-gives-up-first"); } :: else fi;
-  if :: !holds_lost_is_told -> c_code { note(40, "violated lost-is-told"); } :: else fi;
-  if :: holds_reaches_assigning -> c_code { note(41, "reached reaches-assigning"); } :: else fi;
-  if :: holds_reaches_lost -> c_code { note(42, "reached reaches-lost"); } :: else fi;
-  if :: holds_reaches_leaving -> c_code { note(43, "reached reaches-leaving"); } :: else fi;
-  if :: holds_reaches_second_loss -> c_code { note(44, "reached reaches-second-loss"); } :: else fi;
-  if :: holds_reaches_blocked_commit -> c_code { note(45, "reached reaches-blocked-commit"); } :: else fi;
-  if :: holds_reaches_poll_while_lost -> c_code { note(46, "reached reaches-poll-while-lost"); } :: else fi;
+  if :: !holds_callbacks_alternate -> c_code { note(20, "violated callbacks-alternate"); } :: else fi;
+  if :: !holds_paused_before_revoked -> c_code { note(21, "violated paused-before-revoked"); } :: else fi;
+  if :: !holds_added_before_assigned -> c_code { note(22, "violated added-before-assigned"); } :: else fi;
+  if :: !holds_revoked_is_removed -> c_code { note(23, "violated revoked-is-removed"); } :: else fi;
+  if :: !holds_forget_then_fail -> c_code { note(24, "violated forget-then-fail"); } :: else fi;
+  if :: !holds_errors_are_told -> c_code { note(25, "violated errors-are-told"); } :: else fi;
+  if :: !holds_stalled_member_leaves -> c_code { note(26, "violated stalled-member-leaves"); } :: else fi;
+  if :: !holds_lookup_is_out -> c_code { note(27, "violated lookup-is-out"); } :: else fi;
+  if :: !holds_need_is_pursued -> c_code { note(28, "violated need-is-pursued"); } :: else fi;
+  if :: !holds_question_is_kept -> c_code { note(29, "violated question-is-kept"); } :: else fi;
+  if :: !holds_lookup_rest_is_kept -> c_code { note(30, "violated lookup-rest-is-kept"); } :: else fi;
+  if :: !holds_due_heartbeat_is_kept -> c_code { note(31, "violated due-heartbeat-is-kept"); } :: else fi;
+  if :: !holds_late_poll_is_kept -> c_code { note(32, "violated late-poll-is-kept"); } :: else fi;
+  if :: !holds_no_need_outside -> c_code { note(33, "violated no-need-outside"); } :: else fi;
+  if :: !holds_coordinator_is_known -> c_code { note(34, "violated coordinator-is-known"); } :: else fi;
+  if :: !holds_member_needs_it -> c_code { note(35, "violated member-needs-it"); } :: else fi;
+  if :: !holds_join_is_out -> c_code { note(36, "violated join-is-out"); } :: else fi;
+  if :: !holds_sync_is_out -> c_code { note(37, "violated sync-is-out"); } :: else fi;
+  if :: !holds_wants_to_join -> c_code { note(38, "violated wants-to-join"); } :: else fi;
+  if :: !holds_commit_ends -> c_code { note(39, "violated commit-ends"); } :: else fi;
+  if :: !holds_commit_is_out -> c_code { note(40, "violated commit-is-out"); } :: else fi;
+  if :: !holds_commit_is_pursued -> c_code { note(41, "violated commit-is-pursued"); } :: else fi;
+  if :: !holds_revoke_is_due -> c_code { note(42, "violated revoke-is-due"); } :: else fi;
+  if :: !holds_assign_is_due -> c_code { note(43, "violated assign-is-due"); } :: else fi;
+  if :: !holds_told_is_enabled -> c_code { note(44, "violated told-is-enabled"); } :: else fi;
+  if :: !holds_heartbeats_run -> c_code { note(45, "violated heartbeats-run"); } :: else fi;
+  if :: !holds_heartbeat_is_out -> c_code { note(46, "violated heartbeat-is-out"); } :: else fi;
+  if :: !holds_overdue_heartbeat_waits -> c_code { note(47, "violated overdue-heartbeat-waits"); } :: else fi;
+  if :: !holds_overdue_poll_waits -> c_code { note(48, "violated overdue-poll-waits"); } :: else fi;
+  if :: !holds_may_join -> c_code { note(49, "violated may-join"); } :: else fi;
+  if :: !holds_identity_is_given -> c_code { note(50, "violated identity-is-given"); } :: else fi;
+  if :: !holds_lost_without_id -> c_code { note(51, "violated lost-without-id"); } :: else fi;
+  if :: !holds_owns_nothing_outside -> c_code { note(52, "violated owns-nothing-outside"); } :: else fi;
+  if :: !holds_eager_gives_up_first -> c_code { note(53, "violated eager-gives-up-first"); } :: else fi;
+  if :: !holds_lost_is_told -> c_code { note(54, "violated lost-is-told"); } :: else fi;
+  if :: holds_reaches_assigning -> c_code { note(55, "reached reaches-assigning"); } :: else fi;
+  if :: holds_reaches_lost -> c_code { note(56, "reached reaches-lost"); } :: else fi;
+  if :: holds_reaches_leaving -> c_code { note(57, "reached reaches-leaving"); } :: else fi;
+  if :: holds_reaches_second_loss -> c_code { note(58, "reached reaches-second-loss"); } :: else fi;
+  if :: holds_reaches_blocked_commit -> c_code { note(59, "reached reaches-blocked-commit"); } :: else fi;
+  if :: holds_reaches_poll_while_lost -> c_code { note(60, "reached reaches-poll-while-lost"); } :: else fi;
   skip
 }
 
@@ -511,6 +623,7 @@ c_code { static void timeouts_heartbeat_due(void) {
       now.fault = heartbeat_as_member;
     }
     now.heartbeat_out = 1;
+    now.beat_due = 0;
   } else if ((now.timeouts == IDLE) && !now.coordinator_known && !now.heartbeat_overdue) {
     /* IDLE.heartbeat_due.2 [H2 D4] */
     /* note_overdue_heartbeat */
@@ -539,6 +652,7 @@ c_code { static void timeouts_turn_ended(void) {
       now.fault = heartbeat_as_member;
     }
     now.heartbeat_out = 1;
+    now.beat_due = 0;
   }
 } }
 
@@ -777,6 +891,11 @@ c_code { static void connection_coordinator_gone(void) {
     if ((now.fault == none) && !(!now.coordinator_known)) {
       now.fault = forget_then_fail;
     }
+    if ((now.fault == none) && !now.suspect) {
+      now.fault = forget_with_reason;
+    }
+    now.beat_due = now.beat_due && !now.heartbeat_out;
+    now.suspect = 0;
     now.call_out = none;
     now.heartbeat_out = 0;
     now.commit_out = 0;
@@ -784,6 +903,12 @@ c_code { static void connection_coordinator_gone(void) {
     rebalance_coordinator_lost();
     if ((now.fault == none) && !(!now.lookup_out)) {
       now.fault = one_lookup;
+    }
+    if ((now.fault == none) && !(now.member_needs || now.asks_open)) {
+      now.fault = lookup_is_needed;
+    }
+    if ((now.fault == none) && !(now.lookup_rests == none)) {
+      now.fault = lookup_waits;
     }
     now.lookup_out = 1;
   } else if ((now.connection == STABLE) && !(now.member_needs || now.asked)) {
@@ -794,6 +919,11 @@ c_code { static void connection_coordinator_gone(void) {
     if ((now.fault == none) && !(!now.coordinator_known)) {
       now.fault = forget_then_fail;
     }
+    if ((now.fault == none) && !now.suspect) {
+      now.fault = forget_with_reason;
+    }
+    now.beat_due = now.beat_due && !now.heartbeat_out;
+    now.suspect = 0;
     now.call_out = none;
     now.heartbeat_out = 0;
     now.commit_out = 0;
@@ -868,6 +998,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PARTITION_REVOKED) && !now.static_) {
     /* PARTITION_REVOKED.poll_limit_reached.3 [P1 H3] */
@@ -893,6 +1025,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == COMPLETING_REBALANCE) && !now.static_) {
     /* COMPLETING_REBALANCE.poll_limit_reached.3 [P1 H3] */
@@ -918,6 +1052,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == STABLE) && !now.static_) {
     /* STABLE.poll_limit_reached.3 [P1 H3] */
@@ -943,6 +1079,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PREPARE_REVOCATION) && now.static_) {
     /* PREPARE_REVOCATION.poll_limit_reached.4 [P1 L1 H3] */
@@ -957,6 +1095,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PARTITION_REVOKED) && now.static_) {
     /* PARTITION_REVOKED.poll_limit_reached.4 [P1 L1 H3] */
@@ -971,6 +1111,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == COMPLETING_REBALANCE) && now.static_) {
     /* COMPLETING_REBALANCE.poll_limit_reached.4 [P1 L1 H3] */
@@ -985,6 +1127,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == STABLE) && now.static_) {
     /* STABLE.poll_limit_reached.4 [P1 L1 H3] */
@@ -999,6 +1143,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PREPARING_REBALANCE) && (now.identity == member) && !now.static_) {
     /* PREPARING_REBALANCE.poll_limit_reached.3 [P1 H3] */
@@ -1024,6 +1170,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PREPARING_REBALANCE) && (now.identity == member) && now.static_) {
     /* PREPARING_REBALANCE.poll_limit_reached.4 [P1 L1 H3] */
@@ -1038,6 +1186,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && (now.identity == member) && !now.leaving &&
       !now.callback_running && !now.static_) {
@@ -1064,6 +1214,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && (now.identity == member) && !now.leaving &&
       !now.callback_running && now.static_) {
@@ -1079,6 +1231,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && (now.identity == member) && !now.leaving &&
       now.callback_running && !now.static_) {
@@ -1100,6 +1254,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && (now.identity == member) && !now.leaving &&
       now.callback_running && now.static_) {
@@ -1110,6 +1266,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.polled = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity == member) && !now.static_) {
     /* ASSIGNING_PARTITIONS.poll_limit_reached.1 [P1 H3] */
@@ -1130,6 +1288,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity == member) && now.static_) {
     /* ASSIGNING_PARTITIONS.poll_limit_reached.2 [P1 L1 H3] */
@@ -1139,6 +1299,8 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.polled = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if (now.rebalance == UNJOINED) {
     /* UNJOINED.poll_limit_reached.1 [P1] */
@@ -1169,6 +1331,9 @@ c_code { static void timeouts_poll_interval_expired(void) {
     /* IDLE.poll_interval_expired.1 [P1] */
     /* report_poll_limit */
     now.poll_overdue = 1;
+    if ((now.fault == none) && !now.poll_late) {
+      now.fault = leaves_only_if_stalled;
+    }
     now.may_join = now.may_join && now.leaving;
     now.stalled = now.in_group && !now.leaving;
     now.call_out = none;
@@ -1179,6 +1344,9 @@ c_code { static void timeouts_poll_interval_expired(void) {
     /* IN_FLIGHT.poll_interval_expired.1 [P1] */
     /* report_poll_limit */
     now.poll_overdue = 1;
+    if ((now.fault == none) && !now.poll_late) {
+      now.fault = leaves_only_if_stalled;
+    }
     now.may_join = now.may_join && now.leaving;
     now.stalled = now.in_group && !now.leaving;
     now.call_out = none;
@@ -1202,6 +1370,9 @@ c_code { static void timeouts_coordinator_found(void) {
     /* IDLE.coordinator_found.1 [P1] */
     /* report_poll_limit */
     now.poll_overdue = 1;
+    if ((now.fault == none) && !now.poll_late) {
+      now.fault = leaves_only_if_stalled;
+    }
     now.may_join = now.may_join && now.leaving;
     now.stalled = now.in_group && !now.leaving;
     now.call_out = none;
@@ -1212,6 +1383,9 @@ c_code { static void timeouts_coordinator_found(void) {
     /* IN_FLIGHT.coordinator_found.1 [P1] */
     /* report_poll_limit */
     now.poll_overdue = 1;
+    if ((now.fault == none) && !now.poll_late) {
+      now.fault = leaves_only_if_stalled;
+    }
     now.may_join = now.may_join && now.leaving;
     now.stalled = now.in_group && !now.leaving;
     now.call_out = none;
@@ -1269,6 +1443,12 @@ c_code { static void connection_coordinator_needed(void) {
     if ((now.fault == none) && !(!now.lookup_out)) {
       now.fault = one_lookup;
     }
+    if ((now.fault == none) && !(now.member_needs || now.asks_open)) {
+      now.fault = lookup_is_needed;
+    }
+    if ((now.fault == none) && !(now.lookup_rests == none)) {
+      now.fault = lookup_waits;
+    }
     now.lookup_out = 1;
   } else if ((now.connection == INITIALIZED) && (now.lookup_wait != none)) {
     /* INITIALIZED.coordinator_needed.2 [D3] */
@@ -1297,6 +1477,8 @@ c_code { static void rebalance_join_needed(void) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -1323,6 +1505,8 @@ c_code { static void rebalance_join_needed(void) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -1348,6 +1532,8 @@ c_code { static void rebalance_join_needed(void) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -1374,6 +1560,8 @@ c_code { static void rebalance_join_needed(void) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -1629,6 +1817,8 @@ c_code { static void rebalance_join_member_id_required(int current) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -1703,6 +1893,8 @@ c_code { static void rebalance_join_rebalance_in_progress(int current) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -2052,9 +2244,15 @@ c_code { static void rebalance_sync_accepted(int current, int gains) {
     /* take_assignment */
     now.owned = gains;
     now.keeps = 0;
+    now.added_said = 1;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_enabled();
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.added_said) {
+      now.fault = added_before_assigned;
     }
     now.assign_due = 1;
   } else if ((now.rebalance == UNJOINED) && current) {
@@ -2109,6 +2307,8 @@ c_code { static void rebalance_sync_rebalance_in_progress(int current) {
     now.join_backoff = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
@@ -2175,6 +2375,8 @@ c_code { static void rebalance_sync_unknown_member(int current) {
     now.identity = none;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == UNJOINED) && current) {
@@ -2227,6 +2429,8 @@ c_code { static void rebalance_sync_illegal_generation(int current) {
     now.identity = ((now.identity != none) ? id : none);
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == UNJOINED) && current) {
@@ -2330,6 +2534,8 @@ c_code { static void rebalance_sync_fenced(int current) {
     now.polled = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     now.raised = 1;
   } else if ((now.rebalance == UNJOINED) && current) {
@@ -2477,6 +2683,8 @@ c_code { static void rebalance_leave_needed(void) {
     now.left = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     connection_coordinator_needless();
   } else if ((now.rebalance == UNJOINED) && !(!now.static_ && (now.identity != none) &&
@@ -2486,6 +2694,8 @@ c_code { static void rebalance_leave_needed(void) {
     now.identity = none;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     connection_coordinator_needless();
   }
@@ -2503,6 +2713,12 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.callback_running = 0;
     /* commit */
     now.commit_step = blocked;
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    now.pending_said = 0;
+    now.added_said = 0;
+    now.removal_due = 0;
     rebalance_commit_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.leaving && !now.lost &&
       (now.identity == member) && !now.auto_commit) {
@@ -2512,6 +2728,12 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.owned = now.keeps;
     now.lost = 0;
     now.callback_running = 0;
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    now.pending_said = 0;
+    now.added_said = 0;
+    now.removal_due = 0;
     rebalance_revocation_done();
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.leaving && (now.lost ||
       ((now.identity != member) && !now.keeps))) {
@@ -2521,6 +2743,12 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.owned = now.keeps;
     now.lost = 0;
     now.callback_running = 0;
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    now.pending_said = 0;
+    now.added_said = 0;
+    now.removal_due = 0;
     rebalance_join_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.lost &&
       (now.identity != member) && now.keeps) {
@@ -2537,11 +2765,23 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.preparing = 0;
     now.follow_up = 0;
     now.will_own = 0;
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    now.pending_said = 0;
+    now.added_said = 0;
+    now.removal_due = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.lost &&
@@ -2556,8 +2796,18 @@ c_code { static void rebalance_partitions_revoked(void) {
     /* send_revoke_partitions */
     now.lost = 0;
     now.callback_running = 0;
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    now.pending_said = 0;
+    now.added_said = 0;
+    now.removal_due = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && now.leaving && (now.lost ||
@@ -2578,6 +2828,12 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.preparing = 0;
     now.will_own = 0;
     now.keeps = 0;
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    now.pending_said = 0;
+    now.added_said = 0;
+    now.removal_due = 0;
     now.left = 1;
     now.call_out = none;
     now.generation_unused = 0;
@@ -2603,6 +2859,9 @@ c_code { static void rebalance_revocation_prepared(void) {
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
     }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
     now.revoke_due = 1;
   }
 } }
@@ -2614,6 +2873,7 @@ c_code { static void rebalance_rejoin_requested(void) {
     now.rebalance = PREPARE_REVOCATION;
     /* pause_owned */
     now.keeps = 0;
+    now.pending_said = 1;
     rebalance_revocation_prepared();
   } else if ((now.rebalance == PREPARING_REBALANCE) && !now.follow_up) {
     /* PREPARING_REBALANCE.rejoin_requested.1 [J1 J2] */
@@ -2645,11 +2905,13 @@ c_code { static void rebalance_partitions_assigned(void) {
   if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity == member) && !now.follow_up) {
     /* ASSIGNING_PARTITIONS.partitions_assigned.1 [C1 C3 Q2] */
     now.rebalance = STABLE;
+    now.added_said = 0;
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity == member) && now.follow_up) {
     /* ASSIGNING_PARTITIONS.partitions_assigned.2 [C1 K2 J2] */
     now.rebalance = STABLE;
     /* rejoin */
     now.follow_up = 0;
+    now.added_said = 0;
     rebalance_rejoin_requested();
     connection_rejoin_requested();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity != member) && now.owned) {
@@ -2663,11 +2925,18 @@ c_code { static void rebalance_partitions_assigned(void) {
     now.preparing = 0;
     now.follow_up = 0;
     now.will_own = 0;
+    now.added_said = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity != member) && !now.owned) {
@@ -2687,6 +2956,7 @@ c_code { static void rebalance_heartbeat_rebalance_in_progress(int current) {
     now.rebalance = PREPARE_REVOCATION;
     /* pause_owned */
     now.keeps = 0;
+    now.pending_said = 1;
     rebalance_revocation_prepared();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && (now.identity == member) &&
       !now.follow_up) {
@@ -2731,6 +3001,7 @@ c_code { static void rebalance_commit_rebalance_in_progress(int current) {
     now.rebalance = PREPARE_REVOCATION;
     /* pause_owned */
     now.keeps = 0;
+    now.pending_said = 1;
     rebalance_revocation_prepared();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -2757,6 +3028,9 @@ c_code { static void rebalance_commit_rebalance_in_progress(int current) {
     now.callback_running = 0;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
@@ -2860,6 +3134,9 @@ c_code { static void rebalance_commit_settled(int current) {
     now.callback_running = 0;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
@@ -3157,6 +3434,9 @@ c_code { static void rebalance_commit_deadline_expired(void) {
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
     }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && now.preparing && (now.commit_step != none)) {
     /* STABLE.commit_deadline_expired.1 [M3] */
@@ -3188,6 +3468,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == PARTITION_REVOKED) && current) {
@@ -3204,6 +3486,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == COMPLETING_REBALANCE) && current) {
@@ -3220,6 +3504,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == STABLE) && current) {
@@ -3236,6 +3522,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == PREPARING_REBALANCE) && current && (now.identity == member) &&
@@ -3253,6 +3541,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && (now.identity == member) &&
@@ -3270,6 +3560,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && (now.identity == member) &&
       now.callback_running) {
@@ -3281,6 +3573,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.identity = none;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && (now.identity == member)) {
     /* ASSIGNING_PARTITIONS.heartbeat_unknown_member.1 [J4 C2 H3] */
@@ -3291,6 +3585,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.identity = none;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.heartbeat_unknown_member.2 [J9] */
@@ -3333,6 +3629,8 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == PARTITION_REVOKED) && current && now.coordinator_known &&
@@ -3350,6 +3648,8 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
@@ -3367,6 +3667,8 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
@@ -3385,6 +3687,8 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -3397,6 +3701,8 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.identity = none;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -3409,6 +3715,8 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.identity = none;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -3488,6 +3796,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == PARTITION_REVOKED) && current) {
@@ -3504,6 +3814,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == COMPLETING_REBALANCE) && current) {
@@ -3520,6 +3832,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == STABLE) && current) {
@@ -3536,6 +3850,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == PREPARING_REBALANCE) && current && (now.identity == member) &&
@@ -3553,6 +3869,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && (now.identity == member) &&
@@ -3570,6 +3888,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && (now.identity == member) &&
       now.callback_running) {
@@ -3581,6 +3901,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.identity = ((now.identity != none) ? id : none);
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && (now.identity == member)) {
     /* ASSIGNING_PARTITIONS.heartbeat_illegal_generation.1 [J4 C2 H3] */
@@ -3591,6 +3913,8 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.identity = ((now.identity != none) ? id : none);
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.heartbeat_illegal_generation.2 [J9] */
@@ -3633,6 +3957,8 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == PARTITION_REVOKED) && current && now.coordinator_known &&
@@ -3650,6 +3976,8 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
@@ -3667,6 +3995,8 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.follow_up = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
     rebalance_join_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
@@ -3685,6 +4015,8 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.will_own = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -3697,6 +4029,8 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.identity = ((now.identity != none) ? id : none);
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -3709,6 +4043,8 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.identity = ((now.identity != none) ? id : none);
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -3791,6 +4127,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PARTITION_REVOKED) && current) {
     /* PARTITION_REVOKED.heartbeat_fenced.2 [X2 H3] */
@@ -3809,6 +4147,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == COMPLETING_REBALANCE) && current) {
     /* COMPLETING_REBALANCE.heartbeat_fenced.2 [X2 H3] */
@@ -3827,6 +4167,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == STABLE) && current) {
     /* STABLE.heartbeat_fenced.2 [X2 H3] */
@@ -3845,6 +4187,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PREPARING_REBALANCE) && current && (now.identity == member) &&
       (now.join_backoff || !now.polled)) {
@@ -3864,6 +4208,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && (now.identity == member) &&
       !now.callback_running) {
@@ -3883,6 +4229,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && (now.identity == member) &&
       now.callback_running) {
@@ -3897,6 +4245,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && (now.identity == member)) {
     /* ASSIGNING_PARTITIONS.heartbeat_fenced.1 [X2 C2 H3] */
@@ -3910,6 +4260,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.heartbeat_fenced.2 [J9] */
@@ -3955,6 +4307,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == PARTITION_REVOKED) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member)))) {
@@ -3974,6 +4328,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
       ((now.commit_step == none) && now.owned && (now.identity == member)))) {
@@ -3993,6 +4349,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -4013,6 +4371,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -4028,6 +4388,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -4043,6 +4405,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
+    now.beat_due = 0;
+    now.poll_late = 0;
     timeouts_heartbeats_disabled();
   } else if ((now.rebalance == REVOKING_PARTITION) && current && now.coordinator_known &&
       ((now.commit_step == out) || ((now.commit_step == none) && now.owned && (now.identity == member))) &&
@@ -4122,8 +4486,12 @@ c_code { static void rebalance_leave_requested(void) {
     /* send_revoke_partitions */
     now.lost = 0;
     now.callback_running = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PARTITION_REVOKED) && now.owned) {
@@ -4140,8 +4508,12 @@ c_code { static void rebalance_leave_requested(void) {
     /* send_revoke_partitions */
     now.lost = 0;
     now.callback_running = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && now.owned) {
@@ -4158,8 +4530,12 @@ c_code { static void rebalance_leave_requested(void) {
     /* send_revoke_partitions */
     now.lost = 0;
     now.callback_running = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && now.owned && (now.identity == member)) {
@@ -4176,8 +4552,12 @@ c_code { static void rebalance_leave_requested(void) {
     /* send_revoke_partitions */
     now.lost = 0;
     now.callback_running = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && now.owned && (now.identity != member)) {
@@ -4195,8 +4575,12 @@ c_code { static void rebalance_leave_requested(void) {
     now.keeps = 0;
     now.join_backoff = 0;
     now.will_own = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARING_REBALANCE) && now.owned) {
@@ -4214,8 +4598,12 @@ c_code { static void rebalance_leave_requested(void) {
     now.keeps = 0;
     now.join_backoff = 0;
     now.will_own = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == COMPLETING_REBALANCE) && now.owned) {
@@ -4233,8 +4621,12 @@ c_code { static void rebalance_leave_requested(void) {
     now.keeps = 0;
     now.join_backoff = 0;
     now.will_own = 0;
+    now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARING_REBALANCE) && !now.owned) {
@@ -4447,6 +4839,11 @@ c_code { static void connection_stopped(void) {
     if ((now.fault == none) && !(!now.coordinator_known)) {
       now.fault = forget_then_fail;
     }
+    if ((now.fault == none) && !now.suspect) {
+      now.fault = forget_with_reason;
+    }
+    now.beat_due = now.beat_due && !now.heartbeat_out;
+    now.suspect = 0;
     now.call_out = none;
     now.heartbeat_out = 0;
     now.commit_out = 0;
@@ -4464,6 +4861,11 @@ c_code { static void connection_stopped(void) {
     if ((now.fault == none) && !(!now.coordinator_known)) {
       now.fault = forget_then_fail;
     }
+    if ((now.fault == none) && !now.suspect) {
+      now.fault = forget_with_reason;
+    }
+    now.beat_due = now.beat_due && !now.heartbeat_out;
+    now.suspect = 0;
     now.call_out = none;
     now.heartbeat_out = 0;
     now.commit_out = 0;
@@ -4481,6 +4883,11 @@ c_code { static void connection_stopped(void) {
     if ((now.fault == none) && !(!now.coordinator_known)) {
       now.fault = forget_then_fail;
     }
+    if ((now.fault == none) && !now.suspect) {
+      now.fault = forget_with_reason;
+    }
+    now.beat_due = now.beat_due && !now.heartbeat_out;
+    now.suspect = 0;
     now.call_out = none;
     now.heartbeat_out = 0;
     now.commit_out = 0;
@@ -4500,6 +4907,12 @@ c_code { static void connection_commit_or_fetch_asked(void) {
     now.lookup_wait = none;
     if ((now.fault == none) && !(!now.lookup_out)) {
       now.fault = one_lookup;
+    }
+    if ((now.fault == none) && !(now.member_needs || now.asks_open)) {
+      now.fault = lookup_is_needed;
+    }
+    if ((now.fault == none) && !(now.lookup_rests == none)) {
+      now.fault = lookup_waits;
     }
     now.lookup_out = 1;
   } else if ((now.connection == INITIALIZED) && (now.lookup_wait == backoff)) {
@@ -4638,6 +5051,12 @@ c_code { static void connection_lookup_backoff_elapsed(void) {
     if ((now.fault == none) && !(!now.lookup_out)) {
       now.fault = one_lookup;
     }
+    if ((now.fault == none) && !(now.member_needs || now.asks_open)) {
+      now.fault = lookup_is_needed;
+    }
+    if ((now.fault == none) && !(now.lookup_rests == none)) {
+      now.fault = lookup_waits;
+    }
     now.lookup_out = 1;
   } else if ((now.connection == INITIALIZED) && (now.lookup_wait == backoff) && !(now.member_needs ||
       now.asked)) {
@@ -4656,6 +5075,12 @@ c_code { static void connection_application_polled(void) {
     now.lookup_wait = none;
     if ((now.fault == none) && !(!now.lookup_out)) {
       now.fault = one_lookup;
+    }
+    if ((now.fault == none) && !(now.member_needs || now.asks_open)) {
+      now.fault = lookup_is_needed;
+    }
+    if ((now.fault == none) && !(now.lookup_rests == none)) {
+      now.fault = lookup_waits;
     }
     now.lookup_out = 1;
   } else if ((now.connection == INITIALIZED) && (now.lookup_wait == poll) && !(now.member_needs ||
@@ -4686,6 +5111,11 @@ c_code { static void connection_ask_coordinator_gone(int current) {
     if ((now.fault == none) && !(!now.coordinator_known)) {
       now.fault = forget_then_fail;
     }
+    if ((now.fault == none) && !now.suspect) {
+      now.fault = forget_with_reason;
+    }
+    now.beat_due = now.beat_due && !now.heartbeat_out;
+    now.suspect = 0;
     now.call_out = none;
     now.heartbeat_out = 0;
     now.commit_out = 0;
@@ -4693,6 +5123,12 @@ c_code { static void connection_ask_coordinator_gone(int current) {
     rebalance_coordinator_lost();
     if ((now.fault == none) && !(!now.lookup_out)) {
       now.fault = one_lookup;
+    }
+    if ((now.fault == none) && !(now.member_needs || now.asks_open)) {
+      now.fault = lookup_is_needed;
+    }
+    if ((now.fault == none) && !(now.lookup_rests == none)) {
+      now.fault = lookup_waits;
     }
     now.lookup_out = 1;
   } else if ((now.connection == DOWN) && current) {
@@ -4777,6 +5213,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // stopped: the background thread ends [application]
        :: d_step { configured && (fault == none) && !(timeouts == IDLE) && !(timeouts == IN_FLIGHT) &&
@@ -4793,6 +5231,9 @@ active proctype system() {
             now.has_id = 0;
             now.lookup_out = 0;
             now.may_join = 0;
+            now.asks_open = 0;
+            now.lookup_rests = none;
+            now.suspect = 1;
             timeouts_stopped();
             rebalance_stopped();
             connection_stopped();
@@ -4802,6 +5243,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // subscribed_to_topics: subscribe(); the server event SUBSCRIBE [application]
        :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
@@ -4814,10 +5257,14 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // application_polled: poll(); the server event POLL [application]
        :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
             now.may_join = now.subscribed;
+            now.poll_late = 0;
+            now.lookup_rests = ((now.lookup_rests == poll) ? none : now.lookup_rests);
             timeouts_application_polled();
             rebalance_application_polled();
             connection_application_polled();
@@ -4827,9 +5274,12 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // poll_raised: poll() only raised an error that was waiting for it [application]
        :: d_step { configured && (fault == none) -> c_code {
+            now.poll_late = 0;
             timeouts_poll_raised();
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -4837,6 +5287,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // rejoin_requested: the subscription changed, the leader sees other metadata, or enforceRebalance()
        // [application]
@@ -4849,6 +5301,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // leave_requested: unsubscribe(), or close() after its commit; the server event CLOSE [application]
        :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
@@ -4861,6 +5315,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // callback_started: the polling thread has taken REVOKE_PARTITIONS from its queue [application]
        :: d_step { configured && (fault == none) && revoke_due && !assign_due &&
@@ -4872,18 +5328,26 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // partitions_revoked: PARTITIONS_REVOKED: the listener has returned [application]
        :: d_step { configured && (fault == none) && revoke_due && !assign_due &&
            !((rebalance == REVOKING_PARTITION) && !callback_running) -> c_code {
             now.revoke_due = 0;
+            now.removal_due = 1;
             rebalance_partitions_revoked();
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.removal_due)) {
+              now.fault = revoked_is_removed;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // partitions_assigned: PARTITIONS_ASSIGNED: the listener has returned [application]
        :: d_step { configured && (fault == none) && assign_due -> c_code {
@@ -4895,9 +5359,13 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_or_fetch_asked: COMMIT or FETCH_COMMITTED: an event with required_coordinator [application]
        :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
+            now.asks_open = 1;
+            now.lookup_rests = ((now.lookup_rests == poll) ? none : now.lookup_rests);
             connection_commit_or_fetch_asked();
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -4905,10 +5373,13 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // asks_settled: every commit and every question for committed offsets has been answered, or given up
        // [application]
        :: d_step { configured && (fault == none) -> c_code {
+            now.asks_open = 0;
             connection_asks_settled();
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -4916,6 +5387,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // lookup_found_not_current: FindCoordinator: NONE [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -4937,6 +5410,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // lookup_retriable_not_current: FindCoordinator: loading, not available, no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -4947,6 +5422,7 @@ active proctype system() {
        :: d_step { configured && (fault == none) && !(connection == DOWN) && !(connection == INITIALIZED) &&
            !(connection == STABLE) -> c_code {
             now.lookup_out = 0;
+            now.lookup_rests = backoff;
             connection_lookup_retriable(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -4954,6 +5430,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // lookup_fatal_not_current: FindCoordinator: not authorised, or anything else [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -4964,6 +5442,8 @@ active proctype system() {
        :: d_step { configured && (fault == none) && !(connection == DOWN) && !(connection == INITIALIZED) &&
            !(connection == STABLE) -> c_code {
             now.lookup_out = 0;
+            now.lookup_rests = poll;
+            now.asks_open = 0;
             connection_lookup_fatal(1);
             timeouts_turn_ended();
             if ((now.fault == none) && !now.raised) {
@@ -4974,6 +5454,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_accepted_not_current: JoinGroup: NONE [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -4998,6 +5480,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_member_id_required_not_current: JoinGroup: come back with this id (KIP-394) [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5020,6 +5504,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_rebalance_in_progress_not_current: JoinGroup: again, at once [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5041,6 +5527,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_unknown_member_not_current: JoinGroup: the coordinator does not know this id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5067,6 +5555,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_coordinator_loading_not_current: JoinGroup: again, after a backoff [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5088,6 +5578,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_coordinator_gone_not_current: JoinGroup: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5102,6 +5594,7 @@ active proctype system() {
            !((rebalance == PREPARING_REBALANCE) && !(polled && coordinator_known &&
            !join_backoff)) -> c_code {
             now.call_out = none;
+            now.suspect = 1;
             rebalance_join_coordinator_gone(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -5109,6 +5602,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_fenced_not_current: JoinGroup: another process has this instance id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5139,6 +5634,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_fatal_not_current: JoinGroup: what only the application can mend [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5164,6 +5661,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_not_current_not_takes_not_retains_not_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5218,6 +5717,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_not_takes_not_retains_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -5232,6 +5733,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_not_takes_retains_not_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -5246,6 +5749,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_not_takes_retains_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -5260,6 +5765,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_takes_not_retains_not_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -5274,6 +5781,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_takes_not_retains_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -5288,6 +5797,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_takes_retains_not_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -5302,6 +5813,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_accepted_current_takes_retains_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -5316,6 +5829,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_rebalance_in_progress_not_current: SyncGroup: the next rebalance has begun [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5335,6 +5850,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_unknown_member_not_current: SyncGroup: the coordinator does not know this id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5359,6 +5876,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_illegal_generation_not_current: SyncGroup: an older or newer generation [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5382,6 +5901,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_coordinator_gone_not_current: SyncGroup: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5394,6 +5915,7 @@ active proctype system() {
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
            !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
             now.call_out = none;
+            now.suspect = 1;
             rebalance_sync_coordinator_gone(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -5401,6 +5923,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_fenced_not_current: SyncGroup: another process has this instance id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5429,6 +5953,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // sync_fatal_not_current: SyncGroup: what only the application can mend [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5452,6 +5978,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_ok_not_current: Heartbeat: NONE [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5469,6 +5997,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_rebalance_in_progress_not_current: Heartbeat: a rebalance is announced [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5490,6 +6020,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_unknown_member_not_current: Heartbeat: the coordinator does not know this id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5516,6 +6048,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_illegal_generation_not_current: Heartbeat: an older or newer generation [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5541,6 +6075,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_fenced_not_current: Heartbeat: another process has this instance id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5571,6 +6107,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_coordinator_gone_not_current: Heartbeat: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5581,6 +6119,8 @@ active proctype system() {
        :: d_step { configured && (fault == none) && !(timeouts == STOPPED) && !(timeouts == DISABLED) &&
            !(timeouts == IDLE) -> c_code {
             now.heartbeat_out = 0;
+            now.beat_due = 0;
+            now.suspect = 1;
             timeouts_heartbeat_coordinator_gone(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -5588,6 +6128,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_retriable_not_current: Heartbeat: again, after a backoff [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5598,6 +6140,7 @@ active proctype system() {
        :: d_step { configured && (fault == none) && !(timeouts == STOPPED) && !(timeouts == DISABLED) &&
            !(timeouts == IDLE) -> c_code {
             now.heartbeat_out = 0;
+            now.beat_due = 0;
             timeouts_heartbeat_retriable(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -5605,6 +6148,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_error_not_current: Heartbeat: any other error [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5615,6 +6160,7 @@ active proctype system() {
        :: d_step { configured && (fault == none) && !(timeouts == STOPPED) && !(timeouts == DISABLED) &&
            !(timeouts == IDLE) -> c_code {
             now.heartbeat_out = 0;
+            now.beat_due = 0;
             timeouts_heartbeat_error(1);
             timeouts_turn_ended();
             if ((now.fault == none) && !now.raised) {
@@ -5625,6 +6171,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_settled_not_current: OffsetCommit: NONE, or an error that ends the attempt [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5651,6 +6199,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_retriable_not_current: OffsetCommit: again, after a backoff [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5677,6 +6227,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_coordinator_gone_not_current: OffsetCommit: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5696,6 +6248,7 @@ active proctype system() {
            !((rebalance == ASSIGNING_PARTITIONS) && !(coordinator_known && ((commit_step == out) ||
            ((commit_step == none) && owned && (identity == member))))) -> c_code {
             now.commit_out = 0;
+            now.suspect = 1;
             rebalance_commit_coordinator_gone(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -5703,6 +6256,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_rebalance_in_progress_not_current: OffsetCommit: the group rebalances [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5733,6 +6288,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_unknown_member_not_current: OffsetCommit: the coordinator does not know this id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5768,6 +6325,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_illegal_generation_not_current: OffsetCommit: an older or newer generation [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5802,6 +6361,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_fenced_not_current: OffsetCommit: another process has this instance id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5841,6 +6402,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // ask_coordinator_gone_not_current: OffsetFetch: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5850,6 +6413,7 @@ active proctype system() {
        // ask_coordinator_gone_current: OffsetFetch: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) && !(connection == DOWN) && !(connection == INITIALIZED) &&
            !(connection == COORDINATOR_DISCOVERY) && !((connection == STABLE) && !asked) -> c_code {
+            now.suspect = 1;
             connection_ask_coordinator_gone(1);
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -5857,9 +6421,12 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // heartbeat_due: heartbeat.interval.ms since the last one was sent, or the backoff after a failed one [timer]
        :: d_step { configured && (fault == none) -> c_code {
+            now.beat_due = now.in_group;
             timeouts_heartbeat_due();
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -5867,9 +6434,12 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // session_expired: session.timeout.ms without a sign of life from the coordinator [timer]
        :: d_step { configured && (fault == none) -> c_code {
+            now.suspect = now.in_group && now.coordinator_known;
             timeouts_session_expired();
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -5877,9 +6447,12 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // poll_interval_expired: max.poll.interval.ms since the last poll() [timer]
        :: d_step { configured && (fault == none) -> c_code {
+            now.poll_late = now.in_group;
             timeouts_poll_interval_expired();
             timeouts_turn_ended();
             if ((now.fault == none) && !(!now.stalled || (!now.in_group && (now.static_ ||
@@ -5891,6 +6464,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // join_backoff_elapsed: retry.backoff.ms since a join or sync failed [timer]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5901,9 +6476,12 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // lookup_backoff_elapsed: retry.backoff.ms since a lookup failed [timer]
        :: d_step { configured && (fault == none) -> c_code {
+            now.lookup_rests = ((now.lookup_rests == backoff) ? none : now.lookup_rests);
             connection_lookup_backoff_elapsed();
             timeouts_turn_ended();
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
@@ -5911,6 +6489,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_backoff_elapsed: retry.backoff.ms since the commit before a rebalance failed [timer]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5921,6 +6501,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        // commit_deadline_expired: the commit before a rebalance has had its time [timer]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5932,6 +6514,8 @@ active proctype system() {
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
           } }
        :: else  // nothing can happen
        fi

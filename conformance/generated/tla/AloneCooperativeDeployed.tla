@@ -17,7 +17,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model f2be703ea92df0abfabf4b2943f23e882ec16dba90b628a8e38e143a6922a0c3
+\* Model d2dbf9fdbabbdcce259627cdada278869991acc1ed23149225d8bd12f0c3b712
 EXTENDS Naturals, TLC
 
 Members == 1 .. 1
@@ -108,13 +108,31 @@ TypeOK ==
     /\ state.left \in {FALSE, TRUE}
     \* what happens now has found that the application stalls
     /\ state.stalled \in {FALSE, TRUE}
+    \* partitions were told that they will be taken away, and none was removed since
+    /\ state.pending_said \in {FALSE, TRUE}
+    \* partitions were told of an assignment that the listener has not heard of
+    /\ state.added_said \in {FALSE, TRUE}
+    \* the listener has heard now that partitions go, and they are not removed yet
+    /\ state.removal_due \in {FALSE, TRUE}
+    \* the application has asked the coordinator something, and was not answered
+    /\ state.asks_open \in {FALSE, TRUE}
+    \* what must end before the next FindCoordinator, after one that failed
+    /\ state.lookup_rests \in {"none", "backoff", "poll"}
+    \* the heartbeat interval is over, and none was sent since
+    /\ state.beat_due \in {FALSE, TRUE}
+    \* the poll interval is over, and nothing was polled since
+    /\ state.poll_late \in {FALSE, TRUE}
+    \* what happens now says that the coordinator is gone
+    /\ state.suspect \in {FALSE, TRUE}
     \* the first assertion that failed
-    /\ state.fault \in {"none", "illegal-event", "late-changes-nothing", "one-lookup", "one-call",
-                        "one-heartbeat", "one-commit", "to-a-known-coordinator", "callbacks-before-join",
-                        "join-needs-a-poll", "sync-after-join", "heartbeat-as-member", "leave-once",
-                        "static-stays", "commit-what-is-owned", "no-commit-in-a-rebalance",
-                        "callbacks-alternate", "forget-then-fail", "errors-are-told",
-                        "stalled-member-leaves"}
+    /\ state.fault \in {"none", "illegal-event", "late-changes-nothing", "one-lookup", "lookup-is-needed",
+                        "lookup-waits", "forget-with-reason", "suspect-is-forgotten",
+                        "leaves-only-if-stalled", "one-call", "one-heartbeat", "one-commit",
+                        "to-a-known-coordinator", "callbacks-before-join", "join-needs-a-poll",
+                        "sync-after-join", "heartbeat-as-member", "leave-once", "static-stays",
+                        "commit-what-is-owned", "no-commit-in-a-rebalance", "callbacks-alternate",
+                        "paused-before-revoked", "added-before-assigned", "revoked-is-removed",
+                        "forget-then-fail", "errors-are-told", "stalled-member-leaves"}
 
 Init ==
     state = [timeouts |-> "STOPPED",
@@ -156,6 +174,14 @@ Init ==
              said_goodbye |-> FALSE,
              left |-> FALSE,
              stalled |-> FALSE,
+             pending_said |-> FALSE,
+             added_said |-> FALSE,
+             removal_due |-> FALSE,
+             asks_open |-> FALSE,
+             lookup_rests |-> "none",
+             beat_due |-> FALSE,
+             poll_late |-> FALSE,
+             suspect |-> FALSE,
              fault |-> "none"]
 
 ------------------------------------------------------------
@@ -237,7 +263,8 @@ TimeoutsHeartbeatDue(s) ==
              s5 == IF s4.fault = "none" /\ ~(s4.in_group /\ s4.identity = "member")
                    THEN [s4 EXCEPT !.fault = "heartbeat-as-member"]
                    ELSE s4
-         IN  [s5 EXCEPT !.heartbeat_out = TRUE]
+         IN  [s5 EXCEPT !.heartbeat_out = TRUE,
+                        !.beat_due = FALSE]
     \* IDLE.heartbeat_due.2 [H2 D4]
     ELSE IF s.timeouts = "IDLE" /\ ~s.coordinator_known /\ ~s.heartbeat_overdue
     THEN \* note_overdue_heartbeat
@@ -264,7 +291,8 @@ TimeoutsTurnEnded(s) ==
              s5 == IF s4.fault = "none" /\ ~(s4.in_group /\ s4.identity = "member")
                    THEN [s4 EXCEPT !.fault = "heartbeat-as-member"]
                    ELSE s4
-         IN  [s5 EXCEPT !.heartbeat_out = TRUE]
+         IN  [s5 EXCEPT !.heartbeat_out = TRUE,
+                        !.beat_due = FALSE]
     ELSE s
 
 \* timeouts hears: Heartbeat: NONE
@@ -493,28 +521,44 @@ ConnectionCoordinatorGone(s) ==
              s4 == IF s3.fault = "none" /\ ~(~s3.coordinator_known)
                    THEN [s3 EXCEPT !.fault = "forget-then-fail"]
                    ELSE s3
-             s5 == [s4 EXCEPT !.call_out = "none",
+             s5 == IF s4.fault = "none" /\ ~s4.suspect
+                   THEN [s4 EXCEPT !.fault = "forget-with-reason"]
+                   ELSE s4
+             s6 == [s5 EXCEPT !.beat_due = s5.beat_due /\ ~s5.heartbeat_out,
+                              !.suspect = FALSE,
+                              !.call_out = "none",
                               !.heartbeat_out = FALSE,
                               !.commit_out = FALSE]
-             s6 == TimeoutsCoordinatorLost(s5)
-             s7 == RebalanceCoordinatorLost(s6)
-             s8 == IF s7.fault = "none" /\ ~(~s7.lookup_out)
-                   THEN [s7 EXCEPT !.fault = "one-lookup"]
-                   ELSE s7
-         IN  [s8 EXCEPT !.lookup_out = TRUE]
+             s7 == TimeoutsCoordinatorLost(s6)
+             s8 == RebalanceCoordinatorLost(s7)
+             s9 == IF s8.fault = "none" /\ ~(~s8.lookup_out)
+                   THEN [s8 EXCEPT !.fault = "one-lookup"]
+                   ELSE s8
+             s10 == IF s9.fault = "none" /\ ~(s9.member_needs \/ s9.asks_open)
+                    THEN [s9 EXCEPT !.fault = "lookup-is-needed"]
+                    ELSE s9
+             s11 == IF s10.fault = "none" /\ ~(s10.lookup_rests = "none")
+                    THEN [s10 EXCEPT !.fault = "lookup-waits"]
+                    ELSE s10
+         IN  [s11 EXCEPT !.lookup_out = TRUE]
     \* STABLE.coordinator_gone.2 [D1 D5 D7]
     ELSE IF s.connection = "STABLE" /\ ~(s.member_needs \/ s.asked)
-    THEN LET s9 == [s EXCEPT !.connection = "INITIALIZED"]
-             s10 == \* forget_coordinator
-                    [s9 EXCEPT !.coordinator_known = FALSE]
-             s11 == IF s10.fault = "none" /\ ~(~s10.coordinator_known)
-                    THEN [s10 EXCEPT !.fault = "forget-then-fail"]
-                    ELSE s10
-             s12 == [s11 EXCEPT !.call_out = "none",
+    THEN LET s12 == [s EXCEPT !.connection = "INITIALIZED"]
+             s13 == \* forget_coordinator
+                    [s12 EXCEPT !.coordinator_known = FALSE]
+             s14 == IF s13.fault = "none" /\ ~(~s13.coordinator_known)
+                    THEN [s13 EXCEPT !.fault = "forget-then-fail"]
+                    ELSE s13
+             s15 == IF s14.fault = "none" /\ ~s14.suspect
+                    THEN [s14 EXCEPT !.fault = "forget-with-reason"]
+                    ELSE s14
+             s16 == [s15 EXCEPT !.beat_due = s15.beat_due /\ ~s15.heartbeat_out,
+                                !.suspect = FALSE,
+                                !.call_out = "none",
                                 !.heartbeat_out = FALSE,
                                 !.commit_out = FALSE]
-             s13 == TimeoutsCoordinatorLost(s12)
-         IN  RebalanceCoordinatorLost(s13)
+             s17 == TimeoutsCoordinatorLost(s16)
+         IN  RebalanceCoordinatorLost(s17)
     ELSE s
 
 \* timeouts hears: Heartbeat: not the coordinator, or no answer
@@ -584,562 +628,654 @@ RebalancePollLimitReached(s) ==
              s8 == [s7 EXCEPT !.said_goodbye = TRUE,
                               !.left = TRUE]
              s9 == [s8 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s10 == TimeoutsHeartbeatsDisabled(s9)
-             s11 == IF s10.fault = "none" /\ ~(~s10.revoke_due)
-                    THEN [s10 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s10
-         IN  [s11 EXCEPT !.revoke_due = TRUE]
+             s11 == [s10 EXCEPT !.pending_said = TRUE]
+             s12 == IF s11.fault = "none" /\ ~(~s11.revoke_due)
+                    THEN [s11 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s11
+             s13 == IF s12.fault = "none" /\ ~s12.pending_said
+                    THEN [s12 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s12
+         IN  [s13 EXCEPT !.revoke_due = TRUE]
     \* PARTITION_REVOKED.poll_limit_reached.1 [P1 C2 H3]
     ELSE IF s.rebalance = "PARTITION_REVOKED" /\ s.owned /\ ~s.static
-    THEN LET s12 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s13 == \* forget_identity
-                    [s12 EXCEPT !.identity = "none"]
-             s14 == \* await_poll
-                    [s13 EXCEPT !.polled = FALSE]
-             s15 == \* lose
-                    [s14 EXCEPT !.lost = TRUE,
+    THEN LET s14 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s15 == \* forget_identity
+                    [s14 EXCEPT !.identity = "none"]
+             s16 == \* await_poll
+                    [s15 EXCEPT !.polled = FALSE]
+             s17 == \* lose
+                    [s16 EXCEPT !.lost = TRUE,
                                 !.callback_running = FALSE,
                                 !.keeps = FALSE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s16 == IF s15.fault = "none" /\ ~s15.coordinator_known
-                    THEN [s15 EXCEPT !.fault = "to-a-known-coordinator"]
-                    ELSE s15
-             s17 == IF s16.fault = "none" /\ ~(s16.has_id /\ ~s16.said_goodbye)
-                    THEN [s16 EXCEPT !.fault = "leave-once"]
-                    ELSE s16
-             s18 == IF s17.fault = "none" /\ ~(~s17.static)
-                    THEN [s17 EXCEPT !.fault = "static-stays"]
+             s18 == IF s17.fault = "none" /\ ~s17.coordinator_known
+                    THEN [s17 EXCEPT !.fault = "to-a-known-coordinator"]
                     ELSE s17
-             s19 == [s18 EXCEPT !.said_goodbye = TRUE,
+             s19 == IF s18.fault = "none" /\ ~(s18.has_id /\ ~s18.said_goodbye)
+                    THEN [s18 EXCEPT !.fault = "leave-once"]
+                    ELSE s18
+             s20 == IF s19.fault = "none" /\ ~(~s19.static)
+                    THEN [s19 EXCEPT !.fault = "static-stays"]
+                    ELSE s19
+             s21 == [s20 EXCEPT !.said_goodbye = TRUE,
                                 !.left = TRUE]
-             s20 == [s19 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s21 == TimeoutsHeartbeatsDisabled(s20)
-             s22 == IF s21.fault = "none" /\ ~(~s21.revoke_due)
-                    THEN [s21 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s21
-         IN  [s22 EXCEPT !.revoke_due = TRUE]
+             s22 == [s21 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s23 == TimeoutsHeartbeatsDisabled(s22)
+             s24 == [s23 EXCEPT !.pending_said = TRUE]
+             s25 == IF s24.fault = "none" /\ ~(~s24.revoke_due)
+                    THEN [s24 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s24
+             s26 == IF s25.fault = "none" /\ ~s25.pending_said
+                    THEN [s25 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s25
+         IN  [s26 EXCEPT !.revoke_due = TRUE]
     \* COMPLETING_REBALANCE.poll_limit_reached.1 [P1 C2 H3]
     ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ s.owned /\ ~s.static
-    THEN LET s23 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s24 == \* forget_identity
-                    [s23 EXCEPT !.identity = "none"]
-             s25 == \* await_poll
-                    [s24 EXCEPT !.polled = FALSE]
-             s26 == \* lose
-                    [s25 EXCEPT !.lost = TRUE,
+    THEN LET s27 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s28 == \* forget_identity
+                    [s27 EXCEPT !.identity = "none"]
+             s29 == \* await_poll
+                    [s28 EXCEPT !.polled = FALSE]
+             s30 == \* lose
+                    [s29 EXCEPT !.lost = TRUE,
                                 !.callback_running = FALSE,
                                 !.keeps = FALSE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s27 == IF s26.fault = "none" /\ ~s26.coordinator_known
-                    THEN [s26 EXCEPT !.fault = "to-a-known-coordinator"]
-                    ELSE s26
-             s28 == IF s27.fault = "none" /\ ~(s27.has_id /\ ~s27.said_goodbye)
-                    THEN [s27 EXCEPT !.fault = "leave-once"]
-                    ELSE s27
-             s29 == IF s28.fault = "none" /\ ~(~s28.static)
-                    THEN [s28 EXCEPT !.fault = "static-stays"]
-                    ELSE s28
-             s30 == [s29 EXCEPT !.said_goodbye = TRUE,
-                                !.left = TRUE]
-             s31 == [s30 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s32 == TimeoutsHeartbeatsDisabled(s31)
-             s33 == IF s32.fault = "none" /\ ~(~s32.revoke_due)
-                    THEN [s32 EXCEPT !.fault = "callbacks-alternate"]
+             s31 == IF s30.fault = "none" /\ ~s30.coordinator_known
+                    THEN [s30 EXCEPT !.fault = "to-a-known-coordinator"]
+                    ELSE s30
+             s32 == IF s31.fault = "none" /\ ~(s31.has_id /\ ~s31.said_goodbye)
+                    THEN [s31 EXCEPT !.fault = "leave-once"]
+                    ELSE s31
+             s33 == IF s32.fault = "none" /\ ~(~s32.static)
+                    THEN [s32 EXCEPT !.fault = "static-stays"]
                     ELSE s32
-         IN  [s33 EXCEPT !.revoke_due = TRUE]
+             s34 == [s33 EXCEPT !.said_goodbye = TRUE,
+                                !.left = TRUE]
+             s35 == [s34 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s36 == TimeoutsHeartbeatsDisabled(s35)
+             s37 == [s36 EXCEPT !.pending_said = TRUE]
+             s38 == IF s37.fault = "none" /\ ~(~s37.revoke_due)
+                    THEN [s37 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s37
+             s39 == IF s38.fault = "none" /\ ~s38.pending_said
+                    THEN [s38 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s38
+         IN  [s39 EXCEPT !.revoke_due = TRUE]
     \* STABLE.poll_limit_reached.1 [P1 C2 H3]
     ELSE IF s.rebalance = "STABLE" /\ s.owned /\ ~s.static
-    THEN LET s34 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s35 == \* forget_identity
-                    [s34 EXCEPT !.identity = "none"]
-             s36 == \* await_poll
-                    [s35 EXCEPT !.polled = FALSE]
-             s37 == \* lose
-                    [s36 EXCEPT !.lost = TRUE,
+    THEN LET s40 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s41 == \* forget_identity
+                    [s40 EXCEPT !.identity = "none"]
+             s42 == \* await_poll
+                    [s41 EXCEPT !.polled = FALSE]
+             s43 == \* lose
+                    [s42 EXCEPT !.lost = TRUE,
                                 !.callback_running = FALSE,
                                 !.keeps = FALSE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s38 == IF s37.fault = "none" /\ ~s37.coordinator_known
-                    THEN [s37 EXCEPT !.fault = "to-a-known-coordinator"]
-                    ELSE s37
-             s39 == IF s38.fault = "none" /\ ~(s38.has_id /\ ~s38.said_goodbye)
-                    THEN [s38 EXCEPT !.fault = "leave-once"]
-                    ELSE s38
-             s40 == IF s39.fault = "none" /\ ~(~s39.static)
-                    THEN [s39 EXCEPT !.fault = "static-stays"]
-                    ELSE s39
-             s41 == [s40 EXCEPT !.said_goodbye = TRUE,
-                                !.left = TRUE]
-             s42 == [s41 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s43 == TimeoutsHeartbeatsDisabled(s42)
-             s44 == IF s43.fault = "none" /\ ~(~s43.revoke_due)
-                    THEN [s43 EXCEPT !.fault = "callbacks-alternate"]
+             s44 == IF s43.fault = "none" /\ ~s43.coordinator_known
+                    THEN [s43 EXCEPT !.fault = "to-a-known-coordinator"]
                     ELSE s43
-         IN  [s44 EXCEPT !.revoke_due = TRUE]
-    \* PREPARE_REVOCATION.poll_limit_reached.2 [P1 L1 C2 H3]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ s.owned /\ s.static
-    THEN LET s45 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s46 == \* forget_identity
-                    [s45 EXCEPT !.identity = "none"]
-             s47 == \* await_poll
-                    [s46 EXCEPT !.polled = FALSE]
-             s48 == \* lose
-                    [s47 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s49 == [s48 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s50 == TimeoutsHeartbeatsDisabled(s49)
+             s45 == IF s44.fault = "none" /\ ~(s44.has_id /\ ~s44.said_goodbye)
+                    THEN [s44 EXCEPT !.fault = "leave-once"]
+                    ELSE s44
+             s46 == IF s45.fault = "none" /\ ~(~s45.static)
+                    THEN [s45 EXCEPT !.fault = "static-stays"]
+                    ELSE s45
+             s47 == [s46 EXCEPT !.said_goodbye = TRUE,
+                                !.left = TRUE]
+             s48 == [s47 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s49 == TimeoutsHeartbeatsDisabled(s48)
+             s50 == [s49 EXCEPT !.pending_said = TRUE]
              s51 == IF s50.fault = "none" /\ ~(~s50.revoke_due)
                     THEN [s50 EXCEPT !.fault = "callbacks-alternate"]
                     ELSE s50
-         IN  [s51 EXCEPT !.revoke_due = TRUE]
+             s52 == IF s51.fault = "none" /\ ~s51.pending_said
+                    THEN [s51 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s51
+         IN  [s52 EXCEPT !.revoke_due = TRUE]
+    \* PREPARE_REVOCATION.poll_limit_reached.2 [P1 L1 C2 H3]
+    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ s.owned /\ s.static
+    THEN LET s53 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s54 == \* forget_identity
+                    [s53 EXCEPT !.identity = "none"]
+             s55 == \* await_poll
+                    [s54 EXCEPT !.polled = FALSE]
+             s56 == \* lose
+                    [s55 EXCEPT !.lost = TRUE,
+                                !.callback_running = FALSE,
+                                !.keeps = FALSE,
+                                !.commit_step = "none",
+                                !.preparing = FALSE,
+                                !.follow_up = FALSE,
+                                !.will_own = FALSE]
+             s57 == [s56 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s58 == TimeoutsHeartbeatsDisabled(s57)
+             s59 == [s58 EXCEPT !.pending_said = TRUE]
+             s60 == IF s59.fault = "none" /\ ~(~s59.revoke_due)
+                    THEN [s59 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s59
+             s61 == IF s60.fault = "none" /\ ~s60.pending_said
+                    THEN [s60 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s60
+         IN  [s61 EXCEPT !.revoke_due = TRUE]
     \* PARTITION_REVOKED.poll_limit_reached.2 [P1 L1 C2 H3]
     ELSE IF s.rebalance = "PARTITION_REVOKED" /\ s.owned /\ s.static
-    THEN LET s52 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s53 == \* forget_identity
-                    [s52 EXCEPT !.identity = "none"]
-             s54 == \* await_poll
-                    [s53 EXCEPT !.polled = FALSE]
-             s55 == \* lose
-                    [s54 EXCEPT !.lost = TRUE,
+    THEN LET s62 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s63 == \* forget_identity
+                    [s62 EXCEPT !.identity = "none"]
+             s64 == \* await_poll
+                    [s63 EXCEPT !.polled = FALSE]
+             s65 == \* lose
+                    [s64 EXCEPT !.lost = TRUE,
                                 !.callback_running = FALSE,
                                 !.keeps = FALSE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s56 == [s55 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s57 == TimeoutsHeartbeatsDisabled(s56)
-             s58 == IF s57.fault = "none" /\ ~(~s57.revoke_due)
-                    THEN [s57 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s57
-         IN  [s58 EXCEPT !.revoke_due = TRUE]
+             s66 == [s65 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s67 == TimeoutsHeartbeatsDisabled(s66)
+             s68 == [s67 EXCEPT !.pending_said = TRUE]
+             s69 == IF s68.fault = "none" /\ ~(~s68.revoke_due)
+                    THEN [s68 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s68
+             s70 == IF s69.fault = "none" /\ ~s69.pending_said
+                    THEN [s69 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s69
+         IN  [s70 EXCEPT !.revoke_due = TRUE]
     \* COMPLETING_REBALANCE.poll_limit_reached.2 [P1 L1 C2 H3]
     ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ s.owned /\ s.static
-    THEN LET s59 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s60 == \* forget_identity
-                    [s59 EXCEPT !.identity = "none"]
-             s61 == \* await_poll
-                    [s60 EXCEPT !.polled = FALSE]
-             s62 == \* lose
-                    [s61 EXCEPT !.lost = TRUE,
+    THEN LET s71 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s72 == \* forget_identity
+                    [s71 EXCEPT !.identity = "none"]
+             s73 == \* await_poll
+                    [s72 EXCEPT !.polled = FALSE]
+             s74 == \* lose
+                    [s73 EXCEPT !.lost = TRUE,
                                 !.callback_running = FALSE,
                                 !.keeps = FALSE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s63 == [s62 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s64 == TimeoutsHeartbeatsDisabled(s63)
-             s65 == IF s64.fault = "none" /\ ~(~s64.revoke_due)
-                    THEN [s64 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s64
-         IN  [s65 EXCEPT !.revoke_due = TRUE]
+             s75 == [s74 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s76 == TimeoutsHeartbeatsDisabled(s75)
+             s77 == [s76 EXCEPT !.pending_said = TRUE]
+             s78 == IF s77.fault = "none" /\ ~(~s77.revoke_due)
+                    THEN [s77 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s77
+             s79 == IF s78.fault = "none" /\ ~s78.pending_said
+                    THEN [s78 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s78
+         IN  [s79 EXCEPT !.revoke_due = TRUE]
     \* STABLE.poll_limit_reached.2 [P1 L1 C2 H3]
     ELSE IF s.rebalance = "STABLE" /\ s.owned /\ s.static
-    THEN LET s66 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s67 == \* forget_identity
-                    [s66 EXCEPT !.identity = "none"]
-             s68 == \* await_poll
-                    [s67 EXCEPT !.polled = FALSE]
-             s69 == \* lose
-                    [s68 EXCEPT !.lost = TRUE,
+    THEN LET s80 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s81 == \* forget_identity
+                    [s80 EXCEPT !.identity = "none"]
+             s82 == \* await_poll
+                    [s81 EXCEPT !.polled = FALSE]
+             s83 == \* lose
+                    [s82 EXCEPT !.lost = TRUE,
                                 !.callback_running = FALSE,
                                 !.keeps = FALSE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s70 == [s69 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s71 == TimeoutsHeartbeatsDisabled(s70)
-             s72 == IF s71.fault = "none" /\ ~(~s71.revoke_due)
-                    THEN [s71 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s71
-         IN  [s72 EXCEPT !.revoke_due = TRUE]
+             s84 == [s83 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s85 == TimeoutsHeartbeatsDisabled(s84)
+             s86 == [s85 EXCEPT !.pending_said = TRUE]
+             s87 == IF s86.fault = "none" /\ ~(~s86.revoke_due)
+                    THEN [s86 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s86
+             s88 == IF s87.fault = "none" /\ ~s87.pending_said
+                    THEN [s87 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s87
+         IN  [s88 EXCEPT !.revoke_due = TRUE]
     \* PREPARE_REVOCATION.poll_limit_reached.3 [P1 H3]
     ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ ~s.owned /\ ~s.static
-    THEN LET s73 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s74 == \* forget_identity
-                    [s73 EXCEPT !.identity = "none"]
-             s75 == \* await_poll
-                    [s74 EXCEPT !.polled = FALSE]
-             s76 == \* drop_rebalance
-                    [s75 EXCEPT !.commit_step = "none",
+    THEN LET s89 == [s EXCEPT !.rebalance = "UNJOINED"]
+             s90 == \* forget_identity
+                    [s89 EXCEPT !.identity = "none"]
+             s91 == \* await_poll
+                    [s90 EXCEPT !.polled = FALSE]
+             s92 == \* drop_rebalance
+                    [s91 EXCEPT !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
-             s77 == IF s76.fault = "none" /\ ~s76.coordinator_known
-                    THEN [s76 EXCEPT !.fault = "to-a-known-coordinator"]
-                    ELSE s76
-             s78 == IF s77.fault = "none" /\ ~(s77.has_id /\ ~s77.said_goodbye)
-                    THEN [s77 EXCEPT !.fault = "leave-once"]
-                    ELSE s77
-             s79 == IF s78.fault = "none" /\ ~(~s78.static)
-                    THEN [s78 EXCEPT !.fault = "static-stays"]
-                    ELSE s78
-             s80 == [s79 EXCEPT !.said_goodbye = TRUE,
+             s93 == IF s92.fault = "none" /\ ~s92.coordinator_known
+                    THEN [s92 EXCEPT !.fault = "to-a-known-coordinator"]
+                    ELSE s92
+             s94 == IF s93.fault = "none" /\ ~(s93.has_id /\ ~s93.said_goodbye)
+                    THEN [s93 EXCEPT !.fault = "leave-once"]
+                    ELSE s93
+             s95 == IF s94.fault = "none" /\ ~(~s94.static)
+                    THEN [s94 EXCEPT !.fault = "static-stays"]
+                    ELSE s94
+             s96 == [s95 EXCEPT !.said_goodbye = TRUE,
                                 !.left = TRUE]
-             s81 == [s80 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s81)
+             s97 == [s96 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s97)
     \* PARTITION_REVOKED.poll_limit_reached.3 [P1 H3]
     ELSE IF s.rebalance = "PARTITION_REVOKED" /\ ~s.owned /\ ~s.static
-    THEN LET s82 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s83 == \* forget_identity
-                    [s82 EXCEPT !.identity = "none"]
-             s84 == \* await_poll
-                    [s83 EXCEPT !.polled = FALSE]
-             s85 == \* drop_rebalance
-                    [s84 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s86 == IF s85.fault = "none" /\ ~s85.coordinator_known
-                    THEN [s85 EXCEPT !.fault = "to-a-known-coordinator"]
-                    ELSE s85
-             s87 == IF s86.fault = "none" /\ ~(s86.has_id /\ ~s86.said_goodbye)
-                    THEN [s86 EXCEPT !.fault = "leave-once"]
-                    ELSE s86
-             s88 == IF s87.fault = "none" /\ ~(~s87.static)
-                    THEN [s87 EXCEPT !.fault = "static-stays"]
-                    ELSE s87
-             s89 == [s88 EXCEPT !.said_goodbye = TRUE,
-                                !.left = TRUE]
-             s90 == [s89 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s90)
+    THEN LET s98 == [s EXCEPT !.rebalance = "UNJOINED"]
+             s99 == \* forget_identity
+                    [s98 EXCEPT !.identity = "none"]
+             s100 == \* await_poll
+                     [s99 EXCEPT !.polled = FALSE]
+             s101 == \* drop_rebalance
+                     [s100 EXCEPT !.commit_step = "none",
+                                  !.preparing = FALSE,
+                                  !.follow_up = FALSE]
+             s102 == IF s101.fault = "none" /\ ~s101.coordinator_known
+                     THEN [s101 EXCEPT !.fault = "to-a-known-coordinator"]
+                     ELSE s101
+             s103 == IF s102.fault = "none" /\ ~(s102.has_id /\ ~s102.said_goodbye)
+                     THEN [s102 EXCEPT !.fault = "leave-once"]
+                     ELSE s102
+             s104 == IF s103.fault = "none" /\ ~(~s103.static)
+                     THEN [s103 EXCEPT !.fault = "static-stays"]
+                     ELSE s103
+             s105 == [s104 EXCEPT !.said_goodbye = TRUE,
+                                  !.left = TRUE]
+             s106 == [s105 EXCEPT !.in_group = FALSE,
+                                  !.heartbeat_out = FALSE,
+                                  !.beat_due = FALSE,
+                                  !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s106)
     \* COMPLETING_REBALANCE.poll_limit_reached.3 [P1 H3]
     ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ ~s.owned /\ ~s.static
-    THEN LET s91 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s92 == \* forget_identity
-                    [s91 EXCEPT !.identity = "none"]
-             s93 == \* await_poll
-                    [s92 EXCEPT !.polled = FALSE]
-             s94 == \* drop_rebalance
-                    [s93 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s95 == IF s94.fault = "none" /\ ~s94.coordinator_known
-                    THEN [s94 EXCEPT !.fault = "to-a-known-coordinator"]
-                    ELSE s94
-             s96 == IF s95.fault = "none" /\ ~(s95.has_id /\ ~s95.said_goodbye)
-                    THEN [s95 EXCEPT !.fault = "leave-once"]
-                    ELSE s95
-             s97 == IF s96.fault = "none" /\ ~(~s96.static)
-                    THEN [s96 EXCEPT !.fault = "static-stays"]
-                    ELSE s96
-             s98 == [s97 EXCEPT !.said_goodbye = TRUE,
-                                !.left = TRUE]
-             s99 == [s98 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s99)
+    THEN LET s107 == [s EXCEPT !.rebalance = "UNJOINED"]
+             s108 == \* forget_identity
+                     [s107 EXCEPT !.identity = "none"]
+             s109 == \* await_poll
+                     [s108 EXCEPT !.polled = FALSE]
+             s110 == \* drop_rebalance
+                     [s109 EXCEPT !.commit_step = "none",
+                                  !.preparing = FALSE,
+                                  !.follow_up = FALSE]
+             s111 == IF s110.fault = "none" /\ ~s110.coordinator_known
+                     THEN [s110 EXCEPT !.fault = "to-a-known-coordinator"]
+                     ELSE s110
+             s112 == IF s111.fault = "none" /\ ~(s111.has_id /\ ~s111.said_goodbye)
+                     THEN [s111 EXCEPT !.fault = "leave-once"]
+                     ELSE s111
+             s113 == IF s112.fault = "none" /\ ~(~s112.static)
+                     THEN [s112 EXCEPT !.fault = "static-stays"]
+                     ELSE s112
+             s114 == [s113 EXCEPT !.said_goodbye = TRUE,
+                                  !.left = TRUE]
+             s115 == [s114 EXCEPT !.in_group = FALSE,
+                                  !.heartbeat_out = FALSE,
+                                  !.beat_due = FALSE,
+                                  !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s115)
     \* STABLE.poll_limit_reached.3 [P1 H3]
     ELSE IF s.rebalance = "STABLE" /\ ~s.owned /\ ~s.static
-    THEN LET s100 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s101 == \* forget_identity
-                     [s100 EXCEPT !.identity = "none"]
-             s102 == \* await_poll
-                     [s101 EXCEPT !.polled = FALSE]
-             s103 == \* drop_rebalance
-                     [s102 EXCEPT !.commit_step = "none",
+    THEN LET s116 == [s EXCEPT !.rebalance = "UNJOINED"]
+             s117 == \* forget_identity
+                     [s116 EXCEPT !.identity = "none"]
+             s118 == \* await_poll
+                     [s117 EXCEPT !.polled = FALSE]
+             s119 == \* drop_rebalance
+                     [s118 EXCEPT !.commit_step = "none",
                                   !.preparing = FALSE,
                                   !.follow_up = FALSE]
-             s104 == IF s103.fault = "none" /\ ~s103.coordinator_known
-                     THEN [s103 EXCEPT !.fault = "to-a-known-coordinator"]
-                     ELSE s103
-             s105 == IF s104.fault = "none" /\ ~(s104.has_id /\ ~s104.said_goodbye)
-                     THEN [s104 EXCEPT !.fault = "leave-once"]
-                     ELSE s104
-             s106 == IF s105.fault = "none" /\ ~(~s105.static)
-                     THEN [s105 EXCEPT !.fault = "static-stays"]
-                     ELSE s105
-             s107 == [s106 EXCEPT !.said_goodbye = TRUE,
+             s120 == IF s119.fault = "none" /\ ~s119.coordinator_known
+                     THEN [s119 EXCEPT !.fault = "to-a-known-coordinator"]
+                     ELSE s119
+             s121 == IF s120.fault = "none" /\ ~(s120.has_id /\ ~s120.said_goodbye)
+                     THEN [s120 EXCEPT !.fault = "leave-once"]
+                     ELSE s120
+             s122 == IF s121.fault = "none" /\ ~(~s121.static)
+                     THEN [s121 EXCEPT !.fault = "static-stays"]
+                     ELSE s121
+             s123 == [s122 EXCEPT !.said_goodbye = TRUE,
                                   !.left = TRUE]
-             s108 == [s107 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s108)
+             s124 == [s123 EXCEPT !.in_group = FALSE,
+                                  !.heartbeat_out = FALSE,
+                                  !.beat_due = FALSE,
+                                  !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s124)
     \* PREPARE_REVOCATION.poll_limit_reached.4 [P1 L1 H3]
     ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ ~s.owned /\ s.static
-    THEN LET s109 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s110 == \* forget_identity
-                     [s109 EXCEPT !.identity = "none"]
-             s111 == \* await_poll
-                     [s110 EXCEPT !.polled = FALSE]
-             s112 == \* drop_rebalance
-                     [s111 EXCEPT !.commit_step = "none",
+    THEN LET s125 == [s EXCEPT !.rebalance = "UNJOINED"]
+             s126 == \* forget_identity
+                     [s125 EXCEPT !.identity = "none"]
+             s127 == \* await_poll
+                     [s126 EXCEPT !.polled = FALSE]
+             s128 == \* drop_rebalance
+                     [s127 EXCEPT !.commit_step = "none",
                                   !.preparing = FALSE,
                                   !.follow_up = FALSE]
-             s113 == [s112 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s113)
+             s129 == [s128 EXCEPT !.in_group = FALSE,
+                                  !.heartbeat_out = FALSE,
+                                  !.beat_due = FALSE,
+                                  !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s129)
     \* PARTITION_REVOKED.poll_limit_reached.4 [P1 L1 H3]
     ELSE IF s.rebalance = "PARTITION_REVOKED" /\ ~s.owned /\ s.static
-    THEN LET s114 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s115 == \* forget_identity
-                     [s114 EXCEPT !.identity = "none"]
-             s116 == \* await_poll
-                     [s115 EXCEPT !.polled = FALSE]
-             s117 == \* drop_rebalance
-                     [s116 EXCEPT !.commit_step = "none",
+    THEN LET s130 == [s EXCEPT !.rebalance = "UNJOINED"]
+             s131 == \* forget_identity
+                     [s130 EXCEPT !.identity = "none"]
+             s132 == \* await_poll
+                     [s131 EXCEPT !.polled = FALSE]
+             s133 == \* drop_rebalance
+                     [s132 EXCEPT !.commit_step = "none",
                                   !.preparing = FALSE,
                                   !.follow_up = FALSE]
-             s118 == [s117 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s118)
+             s134 == [s133 EXCEPT !.in_group = FALSE,
+                                  !.heartbeat_out = FALSE,
+                                  !.beat_due = FALSE,
+                                  !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s134)
     \* COMPLETING_REBALANCE.poll_limit_reached.4 [P1 L1 H3]
     ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ ~s.owned /\ s.static
-    THEN LET s119 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s120 == \* forget_identity
-                     [s119 EXCEPT !.identity = "none"]
-             s121 == \* await_poll
-                     [s120 EXCEPT !.polled = FALSE]
-             s122 == \* drop_rebalance
-                     [s121 EXCEPT !.commit_step = "none",
+    THEN LET s135 == [s EXCEPT !.rebalance = "UNJOINED"]
+             s136 == \* forget_identity
+                     [s135 EXCEPT !.identity = "none"]
+             s137 == \* await_poll
+                     [s136 EXCEPT !.polled = FALSE]
+             s138 == \* drop_rebalance
+                     [s137 EXCEPT !.commit_step = "none",
                                   !.preparing = FALSE,
                                   !.follow_up = FALSE]
-             s123 == [s122 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s123)
+             s139 == [s138 EXCEPT !.in_group = FALSE,
+                                  !.heartbeat_out = FALSE,
+                                  !.beat_due = FALSE,
+                                  !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s139)
     \* STABLE.poll_limit_reached.4 [P1 L1 H3]
     ELSE IF s.rebalance = "STABLE" /\ ~s.owned /\ s.static
-    THEN LET s124 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s125 == \* forget_identity
-                     [s124 EXCEPT !.identity = "none"]
-             s126 == \* await_poll
-                     [s125 EXCEPT !.polled = FALSE]
-             s127 == \* drop_rebalance
-                     [s126 EXCEPT !.commit_step = "none",
-                                  !.preparing = FALSE,
-                                  !.follow_up = FALSE]
-             s128 == [s127 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s128)
-    \* PREPARING_REBALANCE.poll_limit_reached.1 [P1 C2 H3]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.identity = "member" /\ s.owned /\ ~s.static
-    THEN LET s129 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s130 == \* forget_identity
-                     [s129 EXCEPT !.identity = "none"]
-             s131 == \* await_poll
-                     [s130 EXCEPT !.polled = FALSE]
-             s132 == \* lose
-                     [s131 EXCEPT !.lost = TRUE,
-                                  !.callback_running = FALSE,
-                                  !.keeps = FALSE,
-                                  !.commit_step = "none",
-                                  !.preparing = FALSE,
-                                  !.follow_up = FALSE,
-                                  !.will_own = FALSE]
-             s133 == IF s132.fault = "none" /\ ~s132.coordinator_known
-                     THEN [s132 EXCEPT !.fault = "to-a-known-coordinator"]
-                     ELSE s132
-             s134 == IF s133.fault = "none" /\ ~(s133.has_id /\ ~s133.said_goodbye)
-                     THEN [s133 EXCEPT !.fault = "leave-once"]
-                     ELSE s133
-             s135 == IF s134.fault = "none" /\ ~(~s134.static)
-                     THEN [s134 EXCEPT !.fault = "static-stays"]
-                     ELSE s134
-             s136 == [s135 EXCEPT !.said_goodbye = TRUE,
-                                  !.left = TRUE]
-             s137 == [s136 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE]
-             s138 == TimeoutsHeartbeatsDisabled(s137)
-             s139 == IF s138.fault = "none" /\ ~(~s138.revoke_due)
-                     THEN [s138 EXCEPT !.fault = "callbacks-alternate"]
-                     ELSE s138
-         IN  [s139 EXCEPT !.revoke_due = TRUE]
-    \* PREPARING_REBALANCE.poll_limit_reached.2 [P1 L1 C2 H3]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.identity = "member" /\ s.owned /\ s.static
-    THEN LET s140 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
+    THEN LET s140 == [s EXCEPT !.rebalance = "UNJOINED"]
              s141 == \* forget_identity
                      [s140 EXCEPT !.identity = "none"]
              s142 == \* await_poll
                      [s141 EXCEPT !.polled = FALSE]
-             s143 == \* lose
-                     [s142 EXCEPT !.lost = TRUE,
+             s143 == \* drop_rebalance
+                     [s142 EXCEPT !.commit_step = "none",
+                                  !.preparing = FALSE,
+                                  !.follow_up = FALSE]
+             s144 == [s143 EXCEPT !.in_group = FALSE,
+                                  !.heartbeat_out = FALSE,
+                                  !.beat_due = FALSE,
+                                  !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s144)
+    \* PREPARING_REBALANCE.poll_limit_reached.1 [P1 C2 H3]
+    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.identity = "member" /\ s.owned /\ ~s.static
+    THEN LET s145 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s146 == \* forget_identity
+                     [s145 EXCEPT !.identity = "none"]
+             s147 == \* await_poll
+                     [s146 EXCEPT !.polled = FALSE]
+             s148 == \* lose
+                     [s147 EXCEPT !.lost = TRUE,
                                   !.callback_running = FALSE,
                                   !.keeps = FALSE,
                                   !.commit_step = "none",
                                   !.preparing = FALSE,
                                   !.follow_up = FALSE,
                                   !.will_own = FALSE]
-             s144 == [s143 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE]
-             s145 == TimeoutsHeartbeatsDisabled(s144)
-             s146 == IF s145.fault = "none" /\ ~(~s145.revoke_due)
-                     THEN [s145 EXCEPT !.fault = "callbacks-alternate"]
-                     ELSE s145
-         IN  [s146 EXCEPT !.revoke_due = TRUE]
+             s149 == IF s148.fault = "none" /\ ~s148.coordinator_known
+                     THEN [s148 EXCEPT !.fault = "to-a-known-coordinator"]
+                     ELSE s148
+             s150 == IF s149.fault = "none" /\ ~(s149.has_id /\ ~s149.said_goodbye)
+                     THEN [s149 EXCEPT !.fault = "leave-once"]
+                     ELSE s149
+             s151 == IF s150.fault = "none" /\ ~(~s150.static)
+                     THEN [s150 EXCEPT !.fault = "static-stays"]
+                     ELSE s150
+             s152 == [s151 EXCEPT !.said_goodbye = TRUE,
+                                  !.left = TRUE]
+             s153 == [s152 EXCEPT !.in_group = FALSE,
+                                  !.heartbeat_out = FALSE,
+                                  !.beat_due = FALSE,
+                                  !.poll_late = FALSE]
+             s154 == TimeoutsHeartbeatsDisabled(s153)
+             s155 == [s154 EXCEPT !.pending_said = TRUE]
+             s156 == IF s155.fault = "none" /\ ~(~s155.revoke_due)
+                     THEN [s155 EXCEPT !.fault = "callbacks-alternate"]
+                     ELSE s155
+             s157 == IF s156.fault = "none" /\ ~s156.pending_said
+                     THEN [s156 EXCEPT !.fault = "paused-before-revoked"]
+                     ELSE s156
+         IN  [s157 EXCEPT !.revoke_due = TRUE]
+    \* PREPARING_REBALANCE.poll_limit_reached.2 [P1 L1 C2 H3]
+    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.identity = "member" /\ s.owned /\ s.static
+    THEN LET s158 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s159 == \* forget_identity
+                     [s158 EXCEPT !.identity = "none"]
+             s160 == \* await_poll
+                     [s159 EXCEPT !.polled = FALSE]
+             s161 == \* lose
+                     [s160 EXCEPT !.lost = TRUE,
+                                  !.callback_running = FALSE,
+                                  !.keeps = FALSE,
+                                  !.commit_step = "none",
+                                  !.preparing = FALSE,
+                                  !.follow_up = FALSE,
+                                  !.will_own = FALSE]
+             s162 == [s161 EXCEPT !.in_group = FALSE,
+                                  !.heartbeat_out = FALSE,
+                                  !.beat_due = FALSE,
+                                  !.poll_late = FALSE]
+             s163 == TimeoutsHeartbeatsDisabled(s162)
+             s164 == [s163 EXCEPT !.pending_said = TRUE]
+             s165 == IF s164.fault = "none" /\ ~(~s164.revoke_due)
+                     THEN [s164 EXCEPT !.fault = "callbacks-alternate"]
+                     ELSE s164
+             s166 == IF s165.fault = "none" /\ ~s165.pending_said
+                     THEN [s165 EXCEPT !.fault = "paused-before-revoked"]
+                     ELSE s165
+         IN  [s166 EXCEPT !.revoke_due = TRUE]
     \* PREPARING_REBALANCE.poll_limit_reached.3 [P1 H3]
     ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.identity = "member" /\ ~s.owned /\ ~s.static
-    THEN LET s147 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s148 == \* forget_identity
-                     [s147 EXCEPT !.identity = "none"]
-             s149 == \* await_poll
-                     [s148 EXCEPT !.polled = FALSE]
-             s150 == \* drop_rebalance
-                     [s149 EXCEPT !.commit_step = "none",
+    THEN LET s167 == [s EXCEPT !.rebalance = "UNJOINED"]
+             s168 == \* forget_identity
+                     [s167 EXCEPT !.identity = "none"]
+             s169 == \* await_poll
+                     [s168 EXCEPT !.polled = FALSE]
+             s170 == \* drop_rebalance
+                     [s169 EXCEPT !.commit_step = "none",
                                   !.preparing = FALSE,
                                   !.follow_up = FALSE]
-             s151 == IF s150.fault = "none" /\ ~s150.coordinator_known
-                     THEN [s150 EXCEPT !.fault = "to-a-known-coordinator"]
-                     ELSE s150
-             s152 == IF s151.fault = "none" /\ ~(s151.has_id /\ ~s151.said_goodbye)
-                     THEN [s151 EXCEPT !.fault = "leave-once"]
-                     ELSE s151
-             s153 == IF s152.fault = "none" /\ ~(~s152.static)
-                     THEN [s152 EXCEPT !.fault = "static-stays"]
-                     ELSE s152
-             s154 == [s153 EXCEPT !.said_goodbye = TRUE,
+             s171 == IF s170.fault = "none" /\ ~s170.coordinator_known
+                     THEN [s170 EXCEPT !.fault = "to-a-known-coordinator"]
+                     ELSE s170
+             s172 == IF s171.fault = "none" /\ ~(s171.has_id /\ ~s171.said_goodbye)
+                     THEN [s171 EXCEPT !.fault = "leave-once"]
+                     ELSE s171
+             s173 == IF s172.fault = "none" /\ ~(~s172.static)
+                     THEN [s172 EXCEPT !.fault = "static-stays"]
+                     ELSE s172
+             s174 == [s173 EXCEPT !.said_goodbye = TRUE,
                                   !.left = TRUE]
-             s155 == [s154 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s155)
+             s175 == [s174 EXCEPT !.in_group = FALSE,
+                                  !.heartbeat_out = FALSE,
+                                  !.beat_due = FALSE,
+                                  !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s175)
     \* PREPARING_REBALANCE.poll_limit_reached.4 [P1 L1 H3]
     ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.identity = "member" /\ ~s.owned /\ s.static
-    THEN LET s156 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s157 == \* forget_identity
-                     [s156 EXCEPT !.identity = "none"]
-             s158 == \* await_poll
-                     [s157 EXCEPT !.polled = FALSE]
-             s159 == \* drop_rebalance
-                     [s158 EXCEPT !.commit_step = "none",
+    THEN LET s176 == [s EXCEPT !.rebalance = "UNJOINED"]
+             s177 == \* forget_identity
+                     [s176 EXCEPT !.identity = "none"]
+             s178 == \* await_poll
+                     [s177 EXCEPT !.polled = FALSE]
+             s179 == \* drop_rebalance
+                     [s178 EXCEPT !.commit_step = "none",
                                   !.preparing = FALSE,
                                   !.follow_up = FALSE]
-             s160 == [s159 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s160)
+             s180 == [s179 EXCEPT !.in_group = FALSE,
+                                  !.heartbeat_out = FALSE,
+                                  !.beat_due = FALSE,
+                                  !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s180)
     \* REVOKING_PARTITION.poll_limit_reached.1 [P1 P3 C2 H3]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
             /\ s.identity = "member"
             /\ ~s.leaving
             /\ ~s.callback_running
             /\ ~s.static
-    THEN LET s161 == \* forget_identity
+    THEN LET s181 == \* forget_identity
                      [s EXCEPT !.identity = "none"]
-             s162 == \* await_poll
-                     [s161 EXCEPT !.polled = FALSE]
-             s163 == \* lose_instead
-                     [s162 EXCEPT !.lost = TRUE,
+             s182 == \* await_poll
+                     [s181 EXCEPT !.polled = FALSE]
+             s183 == \* lose_instead
+                     [s182 EXCEPT !.lost = TRUE,
                                   !.keeps = FALSE,
                                   !.follow_up = FALSE,
                                   !.will_own = FALSE]
-             s164 == IF s163.fault = "none" /\ ~s163.coordinator_known
-                     THEN [s163 EXCEPT !.fault = "to-a-known-coordinator"]
-                     ELSE s163
-             s165 == IF s164.fault = "none" /\ ~(s164.has_id /\ ~s164.said_goodbye)
-                     THEN [s164 EXCEPT !.fault = "leave-once"]
-                     ELSE s164
-             s166 == IF s165.fault = "none" /\ ~(~s165.static)
-                     THEN [s165 EXCEPT !.fault = "static-stays"]
-                     ELSE s165
-             s167 == [s166 EXCEPT !.said_goodbye = TRUE,
+             s184 == IF s183.fault = "none" /\ ~s183.coordinator_known
+                     THEN [s183 EXCEPT !.fault = "to-a-known-coordinator"]
+                     ELSE s183
+             s185 == IF s184.fault = "none" /\ ~(s184.has_id /\ ~s184.said_goodbye)
+                     THEN [s184 EXCEPT !.fault = "leave-once"]
+                     ELSE s184
+             s186 == IF s185.fault = "none" /\ ~(~s185.static)
+                     THEN [s185 EXCEPT !.fault = "static-stays"]
+                     ELSE s185
+             s187 == [s186 EXCEPT !.said_goodbye = TRUE,
                                   !.left = TRUE]
-             s168 == [s167 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s168)
+             s188 == [s187 EXCEPT !.in_group = FALSE,
+                                  !.heartbeat_out = FALSE,
+                                  !.beat_due = FALSE,
+                                  !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s188)
     \* REVOKING_PARTITION.poll_limit_reached.2 [P1 P3 L1 C2 H3]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
             /\ s.identity = "member"
             /\ ~s.leaving
             /\ ~s.callback_running
             /\ s.static
-    THEN LET s169 == \* forget_identity
+    THEN LET s189 == \* forget_identity
                      [s EXCEPT !.identity = "none"]
-             s170 == \* await_poll
-                     [s169 EXCEPT !.polled = FALSE]
-             s171 == \* lose_instead
-                     [s170 EXCEPT !.lost = TRUE,
+             s190 == \* await_poll
+                     [s189 EXCEPT !.polled = FALSE]
+             s191 == \* lose_instead
+                     [s190 EXCEPT !.lost = TRUE,
                                   !.keeps = FALSE,
                                   !.follow_up = FALSE,
                                   !.will_own = FALSE]
-             s172 == [s171 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s172)
+             s192 == [s191 EXCEPT !.in_group = FALSE,
+                                  !.heartbeat_out = FALSE,
+                                  !.beat_due = FALSE,
+                                  !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s192)
     \* REVOKING_PARTITION.poll_limit_reached.3 [P1 H3]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
             /\ s.identity = "member"
             /\ ~s.leaving
             /\ s.callback_running
             /\ ~s.static
-    THEN LET s173 == \* forget_identity
+    THEN LET s193 == \* forget_identity
                      [s EXCEPT !.identity = "none"]
-             s174 == \* await_poll
-                     [s173 EXCEPT !.polled = FALSE]
-             s175 == IF s174.fault = "none" /\ ~s174.coordinator_known
-                     THEN [s174 EXCEPT !.fault = "to-a-known-coordinator"]
-                     ELSE s174
-             s176 == IF s175.fault = "none" /\ ~(s175.has_id /\ ~s175.said_goodbye)
-                     THEN [s175 EXCEPT !.fault = "leave-once"]
-                     ELSE s175
-             s177 == IF s176.fault = "none" /\ ~(~s176.static)
-                     THEN [s176 EXCEPT !.fault = "static-stays"]
-                     ELSE s176
-             s178 == [s177 EXCEPT !.said_goodbye = TRUE,
+             s194 == \* await_poll
+                     [s193 EXCEPT !.polled = FALSE]
+             s195 == IF s194.fault = "none" /\ ~s194.coordinator_known
+                     THEN [s194 EXCEPT !.fault = "to-a-known-coordinator"]
+                     ELSE s194
+             s196 == IF s195.fault = "none" /\ ~(s195.has_id /\ ~s195.said_goodbye)
+                     THEN [s195 EXCEPT !.fault = "leave-once"]
+                     ELSE s195
+             s197 == IF s196.fault = "none" /\ ~(~s196.static)
+                     THEN [s196 EXCEPT !.fault = "static-stays"]
+                     ELSE s196
+             s198 == [s197 EXCEPT !.said_goodbye = TRUE,
                                   !.left = TRUE]
-             s179 == [s178 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s179)
+             s199 == [s198 EXCEPT !.in_group = FALSE,
+                                  !.heartbeat_out = FALSE,
+                                  !.beat_due = FALSE,
+                                  !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s199)
     \* REVOKING_PARTITION.poll_limit_reached.4 [P1 L1 H3]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
             /\ s.identity = "member"
             /\ ~s.leaving
             /\ s.callback_running
             /\ s.static
-    THEN LET s180 == \* forget_identity
+    THEN LET s200 == \* forget_identity
                      [s EXCEPT !.identity = "none"]
-             s181 == \* await_poll
-                     [s180 EXCEPT !.polled = FALSE]
-             s182 == [s181 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s182)
+             s201 == \* await_poll
+                     [s200 EXCEPT !.polled = FALSE]
+             s202 == [s201 EXCEPT !.in_group = FALSE,
+                                  !.heartbeat_out = FALSE,
+                                  !.beat_due = FALSE,
+                                  !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s202)
     \* ASSIGNING_PARTITIONS.poll_limit_reached.1 [P1 H3]
     ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.identity = "member" /\ ~s.static
-    THEN LET s183 == \* forget_identity
+    THEN LET s203 == \* forget_identity
                      [s EXCEPT !.identity = "none"]
-             s184 == \* await_poll
-                     [s183 EXCEPT !.polled = FALSE]
-             s185 == IF s184.fault = "none" /\ ~s184.coordinator_known
-                     THEN [s184 EXCEPT !.fault = "to-a-known-coordinator"]
-                     ELSE s184
-             s186 == IF s185.fault = "none" /\ ~(s185.has_id /\ ~s185.said_goodbye)
-                     THEN [s185 EXCEPT !.fault = "leave-once"]
-                     ELSE s185
-             s187 == IF s186.fault = "none" /\ ~(~s186.static)
-                     THEN [s186 EXCEPT !.fault = "static-stays"]
-                     ELSE s186
-             s188 == [s187 EXCEPT !.said_goodbye = TRUE,
+             s204 == \* await_poll
+                     [s203 EXCEPT !.polled = FALSE]
+             s205 == IF s204.fault = "none" /\ ~s204.coordinator_known
+                     THEN [s204 EXCEPT !.fault = "to-a-known-coordinator"]
+                     ELSE s204
+             s206 == IF s205.fault = "none" /\ ~(s205.has_id /\ ~s205.said_goodbye)
+                     THEN [s205 EXCEPT !.fault = "leave-once"]
+                     ELSE s205
+             s207 == IF s206.fault = "none" /\ ~(~s206.static)
+                     THEN [s206 EXCEPT !.fault = "static-stays"]
+                     ELSE s206
+             s208 == [s207 EXCEPT !.said_goodbye = TRUE,
                                   !.left = TRUE]
-             s189 == [s188 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s189)
+             s209 == [s208 EXCEPT !.in_group = FALSE,
+                                  !.heartbeat_out = FALSE,
+                                  !.beat_due = FALSE,
+                                  !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s209)
     \* ASSIGNING_PARTITIONS.poll_limit_reached.2 [P1 L1 H3]
     ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.identity = "member" /\ s.static
-    THEN LET s190 == \* forget_identity
+    THEN LET s210 == \* forget_identity
                      [s EXCEPT !.identity = "none"]
-             s191 == \* await_poll
-                     [s190 EXCEPT !.polled = FALSE]
-             s192 == [s191 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s192)
+             s211 == \* await_poll
+                     [s210 EXCEPT !.polled = FALSE]
+             s212 == [s211 EXCEPT !.in_group = FALSE,
+                                  !.heartbeat_out = FALSE,
+                                  !.beat_due = FALSE,
+                                  !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s212)
     \* UNJOINED.poll_limit_reached.1 [P1]
     ELSE IF s.rebalance = "UNJOINED"
     THEN IF s.fault = "none"
@@ -1168,22 +1304,28 @@ TimeoutsPollIntervalExpired(s) ==
     IF s.timeouts = "IDLE" /\ s.coordinator_known /\ ~s.poll_overdue
     THEN LET s1 == \* report_poll_limit
                    [s EXCEPT !.poll_overdue = TRUE]
-             s2 == [s1 EXCEPT !.may_join = s1.may_join /\ s1.leaving,
-                              !.stalled = s1.in_group /\ ~s1.leaving,
+             s2 == IF s1.fault = "none" /\ ~s1.poll_late
+                   THEN [s1 EXCEPT !.fault = "leaves-only-if-stalled"]
+                   ELSE s1
+             s3 == [s2 EXCEPT !.may_join = s2.may_join /\ s2.leaving,
+                              !.stalled = s2.in_group /\ ~s2.leaving,
                               !.call_out = "none",
                               !.generation_unused = FALSE,
                               !.commit_out = FALSE]
-         IN  RebalancePollLimitReached(s2)
+         IN  RebalancePollLimitReached(s3)
     \* IN_FLIGHT.poll_interval_expired.1 [P1]
     ELSE IF s.timeouts = "IN_FLIGHT" /\ s.coordinator_known /\ ~s.poll_overdue
-    THEN LET s3 == \* report_poll_limit
+    THEN LET s4 == \* report_poll_limit
                    [s EXCEPT !.poll_overdue = TRUE]
-             s4 == [s3 EXCEPT !.may_join = s3.may_join /\ s3.leaving,
-                              !.stalled = s3.in_group /\ ~s3.leaving,
+             s5 == IF s4.fault = "none" /\ ~s4.poll_late
+                   THEN [s4 EXCEPT !.fault = "leaves-only-if-stalled"]
+                   ELSE s4
+             s6 == [s5 EXCEPT !.may_join = s5.may_join /\ s5.leaving,
+                              !.stalled = s5.in_group /\ ~s5.leaving,
                               !.call_out = "none",
                               !.generation_unused = FALSE,
                               !.commit_out = FALSE]
-         IN  RebalancePollLimitReached(s4)
+         IN  RebalancePollLimitReached(s6)
     \* IDLE.poll_interval_expired.2 [P1]
     ELSE IF s.timeouts = "IDLE" /\ ~s.coordinator_known /\ ~s.poll_overdue
     THEN \* note_overdue_poll
@@ -1200,22 +1342,28 @@ TimeoutsCoordinatorFound(s) ==
     IF s.timeouts = "IDLE" /\ s.poll_overdue
     THEN LET s1 == \* report_poll_limit
                    [s EXCEPT !.poll_overdue = TRUE]
-             s2 == [s1 EXCEPT !.may_join = s1.may_join /\ s1.leaving,
-                              !.stalled = s1.in_group /\ ~s1.leaving,
+             s2 == IF s1.fault = "none" /\ ~s1.poll_late
+                   THEN [s1 EXCEPT !.fault = "leaves-only-if-stalled"]
+                   ELSE s1
+             s3 == [s2 EXCEPT !.may_join = s2.may_join /\ s2.leaving,
+                              !.stalled = s2.in_group /\ ~s2.leaving,
                               !.call_out = "none",
                               !.generation_unused = FALSE,
                               !.commit_out = FALSE]
-         IN  RebalancePollLimitReached(s2)
+         IN  RebalancePollLimitReached(s3)
     \* IN_FLIGHT.coordinator_found.1 [P1]
     ELSE IF s.timeouts = "IN_FLIGHT" /\ s.poll_overdue
-    THEN LET s3 == \* report_poll_limit
+    THEN LET s4 == \* report_poll_limit
                    [s EXCEPT !.poll_overdue = TRUE]
-             s4 == [s3 EXCEPT !.may_join = s3.may_join /\ s3.leaving,
-                              !.stalled = s3.in_group /\ ~s3.leaving,
+             s5 == IF s4.fault = "none" /\ ~s4.poll_late
+                   THEN [s4 EXCEPT !.fault = "leaves-only-if-stalled"]
+                   ELSE s4
+             s6 == [s5 EXCEPT !.may_join = s5.may_join /\ s5.leaving,
+                              !.stalled = s5.in_group /\ ~s5.leaving,
                               !.call_out = "none",
                               !.generation_unused = FALSE,
                               !.commit_out = FALSE]
-         IN  RebalancePollLimitReached(s4)
+         IN  RebalancePollLimitReached(s6)
     ELSE s
 
 \* timeouts hears: poll() only raised an error that was waiting for it
@@ -1263,7 +1411,13 @@ ConnectionCoordinatorNeeded(s) ==
              s4 == IF s3.fault = "none" /\ ~(~s3.lookup_out)
                    THEN [s3 EXCEPT !.fault = "one-lookup"]
                    ELSE s3
-         IN  [s4 EXCEPT !.lookup_out = TRUE]
+             s5 == IF s4.fault = "none" /\ ~(s4.member_needs \/ s4.asks_open)
+                   THEN [s4 EXCEPT !.fault = "lookup-is-needed"]
+                   ELSE s4
+             s6 == IF s5.fault = "none" /\ ~(s5.lookup_rests = "none")
+                   THEN [s5 EXCEPT !.fault = "lookup-waits"]
+                   ELSE s5
+         IN  [s6 EXCEPT !.lookup_out = TRUE]
     \* INITIALIZED.coordinator_needed.2 [D3]
     ELSE IF s.connection = "INITIALIZED" /\ s.lookup_wait /= "none"
     THEN \* note_need
@@ -1288,7 +1442,9 @@ RebalanceJoinNeeded(s) ==
                               !.follow_up = FALSE,
                               !.join_backoff = FALSE]
              s3 == [s2 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s4 == TimeoutsHeartbeatsDisabled(s3)
              s5 == IF s4.fault = "none" /\ ~(s4.call_out = "none")
                    THEN [s4 EXCEPT !.fault = "one-call"]
@@ -1317,7 +1473,9 @@ RebalanceJoinNeeded(s) ==
                                !.follow_up = FALSE,
                                !.join_backoff = FALSE]
              s11 == [s10 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
              s12 == TimeoutsHeartbeatsDisabled(s11)
              s13 == IF s12.fault = "none" /\ ~(s12.call_out = "none")
                     THEN [s12 EXCEPT !.fault = "one-call"]
@@ -1341,7 +1499,9 @@ RebalanceJoinNeeded(s) ==
                               !.follow_up = FALSE,
                               !.join_backoff = FALSE]
              s18 == [s17 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
              s19 == TimeoutsHeartbeatsDisabled(s18)
              s20 == IF s19.fault = "none" /\ ~(s19.call_out = "none")
                     THEN [s19 EXCEPT !.fault = "one-call"]
@@ -1366,7 +1526,9 @@ RebalanceJoinNeeded(s) ==
                                 !.follow_up = FALSE,
                                 !.join_backoff = FALSE]
              s26 == [s25 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
              s27 == TimeoutsHeartbeatsDisabled(s26)
              s28 == IF s27.fault = "none" /\ ~(s27.call_out = "none")
                     THEN [s27 EXCEPT !.fault = "one-call"]
@@ -1551,17 +1713,19 @@ RebalanceJoinAccepted(s, current) ==
              s2 == [s1 EXCEPT !.rebalance = "COMPLETING_REBALANCE"]
              s3 == \* become_member
                    [s2 EXCEPT !.identity = "member"]
-             s4 == TimeoutsHeartbeatsEnabled(s3)
-             s5 == IF s4.fault = "none" /\ ~(s4.call_out = "none")
-                   THEN [s4 EXCEPT !.fault = "one-call"]
-                   ELSE s4
-             s6 == IF s5.fault = "none" /\ ~s5.coordinator_known
-                   THEN [s5 EXCEPT !.fault = "to-a-known-coordinator"]
+             s4 == [s3 EXCEPT !.beat_due = FALSE,
+                              !.poll_late = FALSE]
+             s5 == TimeoutsHeartbeatsEnabled(s4)
+             s6 == IF s5.fault = "none" /\ ~(s5.call_out = "none")
+                   THEN [s5 EXCEPT !.fault = "one-call"]
                    ELSE s5
-             s7 == IF s6.fault = "none" /\ ~s6.generation_unused
-                   THEN [s6 EXCEPT !.fault = "sync-after-join"]
+             s7 == IF s6.fault = "none" /\ ~s6.coordinator_known
+                   THEN [s6 EXCEPT !.fault = "to-a-known-coordinator"]
                    ELSE s6
-         IN  [s7 EXCEPT !.call_out = "SyncGroup",
+             s8 == IF s7.fault = "none" /\ ~s7.generation_unused
+                   THEN [s7 EXCEPT !.fault = "sync-after-join"]
+                   ELSE s7
+         IN  [s8 EXCEPT !.call_out = "SyncGroup",
                         !.generation_unused = FALSE]
     \* UNJOINED.join_accepted.2 [J9]
     ELSE IF s.rebalance = "UNJOINED" /\ current
@@ -1625,7 +1789,9 @@ RebalanceJoinMemberIdRequired(s, current) ==
                               !.follow_up = FALSE,
                               !.join_backoff = FALSE]
              s4 == [s3 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s5 == TimeoutsHeartbeatsDisabled(s4)
              s6 == IF s5.fault = "none" /\ ~(s5.call_out = "none")
                    THEN [s5 EXCEPT !.fault = "one-call"]
@@ -1702,7 +1868,9 @@ RebalanceJoinRebalanceInProgress(s, current) ==
                               !.follow_up = FALSE,
                               !.join_backoff = FALSE]
              s3 == [s2 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s4 == TimeoutsHeartbeatsDisabled(s3)
              s5 == IF s4.fault = "none" /\ ~(s4.call_out = "none")
                    THEN [s4 EXCEPT !.fault = "one-call"]
@@ -1801,12 +1969,18 @@ RebalanceJoinUnknownMember(s, current) ==
                               !.follow_up = FALSE,
                               !.will_own = FALSE]
              s8 == [s7 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s9 == TimeoutsHeartbeatsDisabled(s8)
-             s10 == IF s9.fault = "none" /\ ~(~s9.revoke_due)
-                    THEN [s9 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s9
-         IN  [s10 EXCEPT !.revoke_due = TRUE]
+             s10 == [s9 EXCEPT !.pending_said = TRUE]
+             s11 == IF s10.fault = "none" /\ ~(~s10.revoke_due)
+                    THEN [s10 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s10
+             s12 == IF s11.fault = "none" /\ ~s11.pending_said
+                    THEN [s11 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s11
+         IN  [s12 EXCEPT !.revoke_due = TRUE]
     \* UNJOINED.join_unknown_member.2 [J9]
     ELSE IF s.rebalance = "UNJOINED" /\ current
     THEN IF s.fault = "none"
@@ -2009,12 +2183,18 @@ RebalanceJoinFenced(s, current) ==
                               !.will_own = FALSE]
              s10 == [s9 EXCEPT !.raised = TRUE]
              s11 == [s10 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
              s12 == TimeoutsHeartbeatsDisabled(s11)
-             s13 == IF s12.fault = "none" /\ ~(~s12.revoke_due)
-                    THEN [s12 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s12
-         IN  [s13 EXCEPT !.revoke_due = TRUE]
+             s13 == [s12 EXCEPT !.pending_said = TRUE]
+             s14 == IF s13.fault = "none" /\ ~(~s13.revoke_due)
+                    THEN [s13 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s13
+             s15 == IF s14.fault = "none" /\ ~s14.pending_said
+                    THEN [s14 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s14
+         IN  [s15 EXCEPT !.revoke_due = TRUE]
     \* UNJOINED.join_fenced.2 [J9]
     ELSE IF s.rebalance = "UNJOINED" /\ current
     THEN IF s.fault = "none"
@@ -2128,7 +2308,10 @@ RebalanceRevocationPrepared(s) ==
              s3 == IF s2.fault = "none" /\ ~(~s2.revoke_due)
                    THEN [s2 EXCEPT !.fault = "callbacks-alternate"]
                    ELSE s2
-         IN  [s3 EXCEPT !.revoke_due = TRUE]
+             s4 == IF s3.fault = "none" /\ ~s3.pending_said
+                   THEN [s3 EXCEPT !.fault = "paused-before-revoked"]
+                   ELSE s3
+         IN  [s4 EXCEPT !.revoke_due = TRUE]
     ELSE s
 
 \* rebalance hears: SyncGroup: NONE, with the assignment
@@ -2142,20 +2325,25 @@ RebalanceSyncAccepted(s, current, takes, retains, gains) ==
              s3 == \* take_assignment
                    [s2 EXCEPT !.owned = gains \/ (s2.owned /\ (retains \/ ~takes)),
                               !.keeps = FALSE]
-             s4 == IF s3.fault = "none" /\ ~(~s3.revoke_due)
-                   THEN [s3 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s3
-         IN  [s4 EXCEPT !.assign_due = TRUE]
+             s4 == [s3 EXCEPT !.added_said = TRUE]
+             s5 == IF s4.fault = "none" /\ ~(~s4.revoke_due)
+                   THEN [s4 EXCEPT !.fault = "callbacks-alternate"]
+                   ELSE s4
+             s6 == IF s5.fault = "none" /\ ~s5.added_said
+                   THEN [s5 EXCEPT !.fault = "added-before-assigned"]
+                   ELSE s5
+         IN  [s6 EXCEPT !.assign_due = TRUE]
     \* COMPLETING_REBALANCE.sync_accepted.2 [J9 Q4 Q5]
     ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current /\ s.owned /\ takes
-    THEN LET s5 == IF s.fault = "none" /\ ~current
+    THEN LET s7 == IF s.fault = "none" /\ ~current
                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
                    ELSE s
-             s6 == [s5 EXCEPT !.rebalance = "PREPARE_REVOCATION"]
-             s7 == \* take_smaller_assignment
-                   [s6 EXCEPT !.will_own = gains \/ retains,
+             s8 == [s7 EXCEPT !.rebalance = "PREPARE_REVOCATION"]
+             s9 == \* take_smaller_assignment
+                   [s8 EXCEPT !.will_own = gains \/ retains,
                               !.keeps = retains]
-         IN  RebalanceRevocationPrepared(s7)
+             s10 == [s9 EXCEPT !.pending_said = TRUE]
+         IN  RebalanceRevocationPrepared(s10)
     \* UNJOINED.sync_accepted.2 [J9]
     ELSE IF s.rebalance = "UNJOINED" /\ current
     THEN IF s.fault = "none"
@@ -2206,7 +2394,9 @@ RebalanceSyncRebalanceInProgress(s, current) ==
                               !.follow_up = FALSE,
                               !.join_backoff = FALSE]
              s4 == [s3 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s5 == TimeoutsHeartbeatsDisabled(s4)
              s6 == IF s5.fault = "none" /\ ~(s5.call_out = "none")
                    THEN [s5 EXCEPT !.fault = "one-call"]
@@ -2271,7 +2461,9 @@ RebalanceSyncUnknownMember(s, current) ==
              s3 == \* forget_identity
                    [s2 EXCEPT !.identity = "none"]
              s4 == [s3 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s5 == TimeoutsHeartbeatsDisabled(s4)
          IN  RebalanceJoinNeeded(s5)
     \* COMPLETING_REBALANCE.sync_unknown_member.2 [J4 C2 H3]
@@ -2291,12 +2483,18 @@ RebalanceSyncUnknownMember(s, current) ==
                               !.follow_up = FALSE,
                               !.will_own = FALSE]
              s10 == [s9 EXCEPT !.in_group = FALSE,
-                               !.heartbeat_out = FALSE]
+                               !.heartbeat_out = FALSE,
+                               !.beat_due = FALSE,
+                               !.poll_late = FALSE]
              s11 == TimeoutsHeartbeatsDisabled(s10)
-             s12 == IF s11.fault = "none" /\ ~(~s11.revoke_due)
-                    THEN [s11 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s11
-         IN  [s12 EXCEPT !.revoke_due = TRUE]
+             s12 == [s11 EXCEPT !.pending_said = TRUE]
+             s13 == IF s12.fault = "none" /\ ~(~s12.revoke_due)
+                    THEN [s12 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s12
+             s14 == IF s13.fault = "none" /\ ~s13.pending_said
+                    THEN [s13 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s13
+         IN  [s14 EXCEPT !.revoke_due = TRUE]
     \* UNJOINED.sync_unknown_member.2 [J9]
     ELSE IF s.rebalance = "UNJOINED" /\ current
     THEN IF s.fault = "none"
@@ -2345,7 +2543,9 @@ RebalanceSyncIllegalGeneration(s, current) ==
              s3 == \* forget_generation
                    [s2 EXCEPT !.identity = IF s2.identity /= "none" THEN "id" ELSE "none"]
              s4 == [s3 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s5 == TimeoutsHeartbeatsDisabled(s4)
          IN  RebalanceJoinNeeded(s5)
     \* COMPLETING_REBALANCE.sync_illegal_generation.2 [J4 C2 H3]
@@ -2365,12 +2565,18 @@ RebalanceSyncIllegalGeneration(s, current) ==
                               !.follow_up = FALSE,
                               !.will_own = FALSE]
              s10 == [s9 EXCEPT !.in_group = FALSE,
-                               !.heartbeat_out = FALSE]
+                               !.heartbeat_out = FALSE,
+                               !.beat_due = FALSE,
+                               !.poll_late = FALSE]
              s11 == TimeoutsHeartbeatsDisabled(s10)
-             s12 == IF s11.fault = "none" /\ ~(~s11.revoke_due)
-                    THEN [s11 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s11
-         IN  [s12 EXCEPT !.revoke_due = TRUE]
+             s12 == [s11 EXCEPT !.pending_said = TRUE]
+             s13 == IF s12.fault = "none" /\ ~(~s12.revoke_due)
+                    THEN [s12 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s12
+             s14 == IF s13.fault = "none" /\ ~s13.pending_said
+                    THEN [s13 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s13
+         IN  [s14 EXCEPT !.revoke_due = TRUE]
     \* UNJOINED.sync_illegal_generation.2 [J9]
     ELSE IF s.rebalance = "UNJOINED" /\ current
     THEN IF s.fault = "none"
@@ -2469,7 +2675,9 @@ RebalanceSyncFenced(s, current) ==
              s4 == \* await_poll
                    [s3 EXCEPT !.polled = FALSE]
              s5 == [s4 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s6 == TimeoutsHeartbeatsDisabled(s5)
          IN  [s6 EXCEPT !.raised = TRUE]
     \* COMPLETING_REBALANCE.sync_fenced.2 [X2 C2 H3]
@@ -2492,12 +2700,18 @@ RebalanceSyncFenced(s, current) ==
                                 !.will_own = FALSE]
              s12 == [s11 EXCEPT !.raised = TRUE]
              s13 == [s12 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
              s14 == TimeoutsHeartbeatsDisabled(s13)
-             s15 == IF s14.fault = "none" /\ ~(~s14.revoke_due)
-                    THEN [s14 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s14
-         IN  [s15 EXCEPT !.revoke_due = TRUE]
+             s15 == [s14 EXCEPT !.pending_said = TRUE]
+             s16 == IF s15.fault = "none" /\ ~(~s15.revoke_due)
+                    THEN [s15 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s15
+             s17 == IF s16.fault = "none" /\ ~s16.pending_said
+                    THEN [s16 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s16
+         IN  [s17 EXCEPT !.revoke_due = TRUE]
     \* UNJOINED.sync_fenced.2 [J9]
     ELSE IF s.rebalance = "UNJOINED" /\ current
     THEN IF s.fault = "none"
@@ -2642,10 +2856,14 @@ RebalanceRevocationDone(s) ==
                    [s2 EXCEPT !.owned = s2.will_own,
                               !.will_own = FALSE,
                               !.keeps = FALSE]
-             s4 == IF s3.fault = "none" /\ ~(~s3.revoke_due)
-                   THEN [s3 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s3
-         IN  [s4 EXCEPT !.assign_due = TRUE]
+             s4 == [s3 EXCEPT !.added_said = TRUE]
+             s5 == IF s4.fault = "none" /\ ~(~s4.revoke_due)
+                   THEN [s4 EXCEPT !.fault = "callbacks-alternate"]
+                   ELSE s4
+             s6 == IF s5.fault = "none" /\ ~s5.added_said
+                   THEN [s5 EXCEPT !.fault = "added-before-assigned"]
+                   ELSE s5
+         IN  [s6 EXCEPT !.assign_due = TRUE]
     ELSE s
 
 \* connection hears: the member has left
@@ -2682,7 +2900,9 @@ RebalanceLeaveNeeded(s) ==
              s5 == [s4 EXCEPT !.said_goodbye = TRUE,
                               !.left = TRUE]
              s6 == [s5 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s7 == TimeoutsHeartbeatsDisabled(s6)
          IN  ConnectionCoordinatorNeedless(s7)
     \* UNJOINED.leave_needed.2 [L1 H3]
@@ -2690,7 +2910,9 @@ RebalanceLeaveNeeded(s) ==
     THEN LET s8 == \* forget_identity
                    [s EXCEPT !.identity = "none"]
              s9 == [s8 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s10 == TimeoutsHeartbeatsDisabled(s9)
          IN  ConnectionCoordinatorNeedless(s10)
     ELSE s
@@ -2708,43 +2930,67 @@ RebalancePartitionsRevoked(s) ==
                    [s1 EXCEPT !.owned = s1.keeps,
                               !.lost = FALSE,
                               !.callback_running = FALSE]
-         IN  RebalanceRevocationDone(s2)
+             s3 == IF s2.fault = "none" /\ ~s2.pending_said
+                   THEN [s2 EXCEPT !.fault = "paused-before-revoked"]
+                   ELSE s2
+             s4 == [s3 EXCEPT !.pending_said = FALSE,
+                              !.added_said = FALSE,
+                              !.removal_due = FALSE]
+         IN  RebalanceRevocationDone(s4)
     \* REVOKING_PARTITION.partitions_revoked.3 [C1 C2 P3 J2]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
             /\ s.callback_running
             /\ ~s.leaving
             /\ s.lost \/ (s.identity /= "member" /\ ~s.keeps)
-    THEN LET s3 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s4 == \* shrink
-                   [s3 EXCEPT !.owned = s3.keeps,
+    THEN LET s5 == [s EXCEPT !.rebalance = "UNJOINED"]
+             s6 == \* shrink
+                   [s5 EXCEPT !.owned = s5.keeps,
                               !.lost = FALSE,
                               !.callback_running = FALSE]
-         IN  RebalanceJoinNeeded(s4)
+             s7 == IF s6.fault = "none" /\ ~s6.pending_said
+                   THEN [s6 EXCEPT !.fault = "paused-before-revoked"]
+                   ELSE s6
+             s8 == [s7 EXCEPT !.pending_said = FALSE,
+                              !.added_said = FALSE,
+                              !.removal_due = FALSE]
+         IN  RebalanceJoinNeeded(s8)
     \* REVOKING_PARTITION.partitions_revoked.4 [C1 C2]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
             /\ s.callback_running
             /\ ~s.lost
             /\ s.identity /= "member"
             /\ s.keeps
-    THEN LET s5 == \* shrink
+    THEN LET s9 == \* shrink
                    [s EXCEPT !.owned = s.keeps,
                              !.lost = FALSE,
                              !.callback_running = FALSE]
-             s6 == \* lose
-                   [s5 EXCEPT !.lost = TRUE,
-                              !.callback_running = FALSE,
-                              !.keeps = FALSE,
-                              !.commit_step = "none",
-                              !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.will_own = FALSE]
-             s7 == [s6 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
-             s8 == TimeoutsHeartbeatsDisabled(s7)
-             s9 == IF s8.fault = "none" /\ ~(~s8.revoke_due)
-                   THEN [s8 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s8
-         IN  [s9 EXCEPT !.revoke_due = TRUE]
+             s10 == \* lose
+                    [s9 EXCEPT !.lost = TRUE,
+                               !.callback_running = FALSE,
+                               !.keeps = FALSE,
+                               !.commit_step = "none",
+                               !.preparing = FALSE,
+                               !.follow_up = FALSE,
+                               !.will_own = FALSE]
+             s11 == IF s10.fault = "none" /\ ~s10.pending_said
+                    THEN [s10 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s10
+             s12 == [s11 EXCEPT !.pending_said = FALSE,
+                                !.added_said = FALSE,
+                                !.removal_due = FALSE]
+             s13 == [s12 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s14 == TimeoutsHeartbeatsDisabled(s13)
+             s15 == [s14 EXCEPT !.pending_said = TRUE]
+             s16 == IF s15.fault = "none" /\ ~(~s15.revoke_due)
+                    THEN [s15 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s15
+             s17 == IF s16.fault = "none" /\ ~s16.pending_said
+                    THEN [s16 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s16
+         IN  [s17 EXCEPT !.revoke_due = TRUE]
     \* REVOKING_PARTITION.partitions_revoked.5 [C1 C7]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
             /\ s.callback_running
@@ -2752,28 +2998,38 @@ RebalancePartitionsRevoked(s) ==
             /\ s.identity = "member"
             /\ s.keeps
             /\ s.leaving
-    THEN LET s10 == \* shrink
+    THEN LET s18 == \* shrink
                     [s EXCEPT !.owned = s.keeps,
                               !.lost = FALSE,
                               !.callback_running = FALSE]
-             s11 == \* pause_owned
-                    [s10 EXCEPT !.keeps = FALSE]
-             s12 == \* send_revoke_partitions
-                    [s11 EXCEPT !.lost = FALSE,
+             s19 == \* pause_owned
+                    [s18 EXCEPT !.keeps = FALSE]
+             s20 == \* send_revoke_partitions
+                    [s19 EXCEPT !.lost = FALSE,
                                 !.callback_running = FALSE]
-             s13 == IF s12.fault = "none" /\ ~(~s12.revoke_due)
-                    THEN [s12 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s12
-         IN  [s13 EXCEPT !.revoke_due = TRUE]
+             s21 == IF s20.fault = "none" /\ ~s20.pending_said
+                    THEN [s20 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s20
+             s22 == [s21 EXCEPT !.pending_said = FALSE,
+                                !.added_said = FALSE,
+                                !.removal_due = FALSE]
+             s23 == [s22 EXCEPT !.pending_said = TRUE]
+             s24 == IF s23.fault = "none" /\ ~(~s23.revoke_due)
+                    THEN [s23 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s23
+             s25 == IF s24.fault = "none" /\ ~s24.pending_said
+                    THEN [s24 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s24
+         IN  [s25 EXCEPT !.revoke_due = TRUE]
     \* REVOKING_PARTITION.partitions_revoked.6 [C7 L1]
     ELSE IF s.rebalance = "REVOKING_PARTITION" /\ s.callback_running /\ s.leaving /\ (s.lost \/ ~s.keeps)
-    THEN LET s14 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s15 == \* shrink
-                    [s14 EXCEPT !.owned = s14.keeps,
+    THEN LET s26 == [s EXCEPT !.rebalance = "UNJOINED"]
+             s27 == \* shrink
+                    [s26 EXCEPT !.owned = s26.keeps,
                                 !.lost = FALSE,
                                 !.callback_running = FALSE]
-             s16 == \* leave
-                    [s15 EXCEPT !.leaving = FALSE,
+             s28 == \* leave
+                    [s27 EXCEPT !.leaving = FALSE,
                                 !.subscribed = FALSE,
                                 !.polled = FALSE,
                                 !.join_backoff = FALSE,
@@ -2782,12 +3038,18 @@ RebalancePartitionsRevoked(s) ==
                                 !.preparing = FALSE,
                                 !.will_own = FALSE,
                                 !.keeps = FALSE]
-             s17 == [s16 EXCEPT !.left = TRUE,
+             s29 == IF s28.fault = "none" /\ ~s28.pending_said
+                    THEN [s28 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s28
+             s30 == [s29 EXCEPT !.pending_said = FALSE,
+                                !.added_said = FALSE,
+                                !.removal_due = FALSE]
+             s31 == [s30 EXCEPT !.left = TRUE,
                                 !.call_out = "none",
                                 !.generation_unused = FALSE,
                                 !.commit_out = FALSE,
                                 !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s17)
+         IN  RebalanceLeaveNeeded(s31)
     \* UNJOINED.partitions_revoked.2 [Q1]
     ELSE IF s.rebalance = "UNJOINED"
     THEN IF s.fault = "none"
@@ -2871,36 +3133,45 @@ ConnectionRejoinRequested(s) ==
 RebalancePartitionsAssigned(s) ==
     \* ASSIGNING_PARTITIONS.partitions_assigned.1 [C1 C3 Q2]
     IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.identity = "member" /\ ~s.follow_up
-    THEN [s EXCEPT !.rebalance = "STABLE"]
+    THEN LET s1 == [s EXCEPT !.rebalance = "STABLE"]
+         IN  [s1 EXCEPT !.added_said = FALSE]
     \* ASSIGNING_PARTITIONS.partitions_assigned.2 [C1 K2 J2]
     ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.identity = "member" /\ s.follow_up
-    THEN LET s1 == [s EXCEPT !.rebalance = "STABLE"]
-             s2 == \* rejoin
-                   [s1 EXCEPT !.follow_up = FALSE]
-             s3 == RebalanceRejoinRequested(s2)
-         IN  ConnectionRejoinRequested(s3)
+    THEN LET s2 == [s EXCEPT !.rebalance = "STABLE"]
+             s3 == \* rejoin
+                   [s2 EXCEPT !.follow_up = FALSE]
+             s4 == [s3 EXCEPT !.added_said = FALSE]
+             s5 == RebalanceRejoinRequested(s4)
+         IN  ConnectionRejoinRequested(s5)
     \* ASSIGNING_PARTITIONS.partitions_assigned.3 [C1 C2 P3]
     ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.identity /= "member" /\ s.owned
-    THEN LET s4 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s5 == \* lose
-                   [s4 EXCEPT !.lost = TRUE,
+    THEN LET s6 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s7 == \* lose
+                   [s6 EXCEPT !.lost = TRUE,
                               !.callback_running = FALSE,
                               !.keeps = FALSE,
                               !.commit_step = "none",
                               !.preparing = FALSE,
                               !.follow_up = FALSE,
                               !.will_own = FALSE]
-             s6 == [s5 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
-             s7 == TimeoutsHeartbeatsDisabled(s6)
-             s8 == IF s7.fault = "none" /\ ~(~s7.revoke_due)
-                   THEN [s7 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s7
-         IN  [s8 EXCEPT !.revoke_due = TRUE]
+             s8 == [s7 EXCEPT !.added_said = FALSE]
+             s9 == [s8 EXCEPT !.in_group = FALSE,
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
+             s10 == TimeoutsHeartbeatsDisabled(s9)
+             s11 == [s10 EXCEPT !.pending_said = TRUE]
+             s12 == IF s11.fault = "none" /\ ~(~s11.revoke_due)
+                    THEN [s11 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s11
+             s13 == IF s12.fault = "none" /\ ~s12.pending_said
+                    THEN [s12 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s12
+         IN  [s13 EXCEPT !.revoke_due = TRUE]
     \* ASSIGNING_PARTITIONS.partitions_assigned.4 [J2]
     ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.identity /= "member" /\ ~s.owned
-    THEN LET s9 == [s EXCEPT !.rebalance = "UNJOINED"]
-         IN  RebalanceJoinNeeded(s9)
+    THEN LET s14 == [s EXCEPT !.rebalance = "UNJOINED"]
+         IN  RebalanceJoinNeeded(s14)
     ELSE s
 
 \* rebalance hears: Heartbeat: a rebalance is announced
@@ -3016,7 +3287,10 @@ RebalanceCommitRebalanceInProgress(s, current) ==
              s11 == IF s10.fault = "none" /\ ~(~s10.revoke_due)
                     THEN [s10 EXCEPT !.fault = "callbacks-alternate"]
                     ELSE s10
-         IN  [s11 EXCEPT !.revoke_due = TRUE]
+             s12 == IF s11.fault = "none" /\ ~s11.pending_said
+                    THEN [s11 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s11
+         IN  [s12 EXCEPT !.revoke_due = TRUE]
     \* STABLE.commit_rebalance_in_progress.5 [M3 Q4 K1]
     ELSE IF /\ s.rebalance = "STABLE"
             /\ current
@@ -3024,25 +3298,25 @@ RebalanceCommitRebalanceInProgress(s, current) ==
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ s.preparing
             /\ s.commit_step = "out"
-    THEN LET s12 == IF s.fault = "none" /\ ~current
+    THEN LET s13 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s13 == \* finish_commit
-                    [s12 EXCEPT !.commit_step = "none"]
-         IN  RebalanceJoinNeeded(s13)
+             s14 == \* finish_commit
+                    [s13 EXCEPT !.commit_step = "none"]
+         IN  RebalanceJoinNeeded(s14)
     \* PARTITION_REVOKED.commit_rebalance_in_progress.1 [M3]
     ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
             /\ current
             /\ s.coordinator_known
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ s.commit_step = "out"
-    THEN LET s14 == IF s.fault = "none" /\ ~current
+    THEN LET s15 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s15 == \* end_commit
-                    [s14 EXCEPT !.commit_step = "none",
+             s16 == \* end_commit
+                    [s15 EXCEPT !.commit_step = "none",
                                 !.preparing = FALSE]
-         IN  RebalanceRevocationDone(s15)
+         IN  RebalanceRevocationDone(s16)
     \* REVOKING_PARTITION.commit_rebalance_in_progress.3 [M7]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
             /\ current
@@ -3144,7 +3418,10 @@ RebalanceCommitSettled(s, current) ==
              s5 == IF s4.fault = "none" /\ ~(~s4.revoke_due)
                    THEN [s4 EXCEPT !.fault = "callbacks-alternate"]
                    ELSE s4
-         IN  [s5 EXCEPT !.revoke_due = TRUE]
+             s6 == IF s5.fault = "none" /\ ~s5.pending_said
+                   THEN [s5 EXCEPT !.fault = "paused-before-revoked"]
+                   ELSE s5
+         IN  [s6 EXCEPT !.revoke_due = TRUE]
     \* STABLE.commit_settled.1 [M3 Q4 K1]
     ELSE IF /\ s.rebalance = "STABLE"
             /\ current
@@ -3152,25 +3429,25 @@ RebalanceCommitSettled(s, current) ==
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ s.preparing
             /\ s.commit_step = "out"
-    THEN LET s6 == IF s.fault = "none" /\ ~current
+    THEN LET s7 == IF s.fault = "none" /\ ~current
                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
                    ELSE s
-             s7 == \* finish_commit
-                   [s6 EXCEPT !.commit_step = "none"]
-         IN  RebalanceJoinNeeded(s7)
+             s8 == \* finish_commit
+                   [s7 EXCEPT !.commit_step = "none"]
+         IN  RebalanceJoinNeeded(s8)
     \* PARTITION_REVOKED.commit_settled.1 [M3]
     ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
             /\ current
             /\ s.coordinator_known
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ s.commit_step = "out"
-    THEN LET s8 == IF s.fault = "none" /\ ~current
+    THEN LET s9 == IF s.fault = "none" /\ ~current
                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
                    ELSE s
-             s9 == \* end_commit
-                   [s8 EXCEPT !.commit_step = "none",
-                              !.preparing = FALSE]
-         IN  RebalanceRevocationDone(s9)
+             s10 == \* end_commit
+                    [s9 EXCEPT !.commit_step = "none",
+                               !.preparing = FALSE]
+         IN  RebalanceRevocationDone(s10)
     \* UNJOINED.commit_settled.2 [M7]
     ELSE IF s.rebalance = "UNJOINED" /\ current
     THEN IF s.fault = "none"
@@ -3511,18 +3788,21 @@ RebalanceCommitDeadlineExpired(s) ==
              s4 == IF s3.fault = "none" /\ ~(~s3.revoke_due)
                    THEN [s3 EXCEPT !.fault = "callbacks-alternate"]
                    ELSE s3
-         IN  [s4 EXCEPT !.revoke_due = TRUE]
+             s5 == IF s4.fault = "none" /\ ~s4.pending_said
+                   THEN [s4 EXCEPT !.fault = "paused-before-revoked"]
+                   ELSE s4
+         IN  [s5 EXCEPT !.revoke_due = TRUE]
     \* STABLE.commit_deadline_expired.1 [M3]
     ELSE IF s.rebalance = "STABLE" /\ s.preparing /\ s.commit_step /= "none"
-    THEN LET s5 == \* finish_commit
+    THEN LET s6 == \* finish_commit
                    [s EXCEPT !.commit_step = "none"]
-         IN  RebalanceJoinNeeded(s5)
+         IN  RebalanceJoinNeeded(s6)
     \* PARTITION_REVOKED.commit_deadline_expired.1 [M3]
     ELSE IF s.rebalance = "PARTITION_REVOKED" /\ s.commit_step /= "none"
-    THEN LET s6 == \* end_commit
+    THEN LET s7 == \* end_commit
                    [s EXCEPT !.commit_step = "none",
                              !.preparing = FALSE]
-         IN  RebalanceRevocationDone(s6)
+         IN  RebalanceRevocationDone(s7)
     ELSE s
 
 \* rebalance hears: Heartbeat: the coordinator does not know this id
@@ -3544,227 +3824,273 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                               !.follow_up = FALSE,
                               !.will_own = FALSE]
              s5 == [s4 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s6 == TimeoutsHeartbeatsDisabled(s5)
-             s7 == IF s6.fault = "none" /\ ~(~s6.revoke_due)
-                   THEN [s6 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s6
-         IN  [s7 EXCEPT !.revoke_due = TRUE]
+             s7 == [s6 EXCEPT !.pending_said = TRUE]
+             s8 == IF s7.fault = "none" /\ ~(~s7.revoke_due)
+                   THEN [s7 EXCEPT !.fault = "callbacks-alternate"]
+                   ELSE s7
+             s9 == IF s8.fault = "none" /\ ~s8.pending_said
+                   THEN [s8 EXCEPT !.fault = "paused-before-revoked"]
+                   ELSE s8
+         IN  [s9 EXCEPT !.revoke_due = TRUE]
     \* PARTITION_REVOKED.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3]
     ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current /\ s.owned
-    THEN LET s8 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s9 == [s8 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s10 == \* forget_identity
-                    [s9 EXCEPT !.identity = "none"]
-             s11 == \* lose
-                    [s10 EXCEPT !.lost = TRUE,
+    THEN LET s10 == IF s.fault = "none" /\ ~current
+                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                    ELSE s
+             s11 == [s10 EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s12 == \* forget_identity
+                    [s11 EXCEPT !.identity = "none"]
+             s13 == \* lose
+                    [s12 EXCEPT !.lost = TRUE,
                                 !.callback_running = FALSE,
                                 !.keeps = FALSE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s12 == [s11 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s13 == TimeoutsHeartbeatsDisabled(s12)
-             s14 == IF s13.fault = "none" /\ ~(~s13.revoke_due)
-                    THEN [s13 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s13
-         IN  [s14 EXCEPT !.revoke_due = TRUE]
+             s14 == [s13 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s15 == TimeoutsHeartbeatsDisabled(s14)
+             s16 == [s15 EXCEPT !.pending_said = TRUE]
+             s17 == IF s16.fault = "none" /\ ~(~s16.revoke_due)
+                    THEN [s16 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s16
+             s18 == IF s17.fault = "none" /\ ~s17.pending_said
+                    THEN [s17 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s17
+         IN  [s18 EXCEPT !.revoke_due = TRUE]
     \* COMPLETING_REBALANCE.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3]
     ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current /\ s.owned
-    THEN LET s15 == IF s.fault = "none" /\ ~current
+    THEN LET s19 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s16 == [s15 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s17 == \* forget_identity
-                    [s16 EXCEPT !.identity = "none"]
-             s18 == \* lose
-                    [s17 EXCEPT !.lost = TRUE,
+             s20 == [s19 EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s21 == \* forget_identity
+                    [s20 EXCEPT !.identity = "none"]
+             s22 == \* lose
+                    [s21 EXCEPT !.lost = TRUE,
                                 !.callback_running = FALSE,
                                 !.keeps = FALSE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s19 == [s18 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s20 == TimeoutsHeartbeatsDisabled(s19)
-             s21 == IF s20.fault = "none" /\ ~(~s20.revoke_due)
-                    THEN [s20 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s20
-         IN  [s21 EXCEPT !.revoke_due = TRUE]
+             s23 == [s22 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s24 == TimeoutsHeartbeatsDisabled(s23)
+             s25 == [s24 EXCEPT !.pending_said = TRUE]
+             s26 == IF s25.fault = "none" /\ ~(~s25.revoke_due)
+                    THEN [s25 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s25
+             s27 == IF s26.fault = "none" /\ ~s26.pending_said
+                    THEN [s26 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s26
+         IN  [s27 EXCEPT !.revoke_due = TRUE]
     \* STABLE.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3]
     ELSE IF s.rebalance = "STABLE" /\ current /\ s.owned
-    THEN LET s22 == IF s.fault = "none" /\ ~current
+    THEN LET s28 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s23 == [s22 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s24 == \* forget_identity
-                    [s23 EXCEPT !.identity = "none"]
-             s25 == \* lose
-                    [s24 EXCEPT !.lost = TRUE,
+             s29 == [s28 EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s30 == \* forget_identity
+                    [s29 EXCEPT !.identity = "none"]
+             s31 == \* lose
+                    [s30 EXCEPT !.lost = TRUE,
                                 !.callback_running = FALSE,
                                 !.keeps = FALSE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s26 == [s25 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s27 == TimeoutsHeartbeatsDisabled(s26)
-             s28 == IF s27.fault = "none" /\ ~(~s27.revoke_due)
-                    THEN [s27 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s27
-         IN  [s28 EXCEPT !.revoke_due = TRUE]
+             s32 == [s31 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s33 == TimeoutsHeartbeatsDisabled(s32)
+             s34 == [s33 EXCEPT !.pending_said = TRUE]
+             s35 == IF s34.fault = "none" /\ ~(~s34.revoke_due)
+                    THEN [s34 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s34
+             s36 == IF s35.fault = "none" /\ ~s35.pending_said
+                    THEN [s35 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s35
+         IN  [s36 EXCEPT !.revoke_due = TRUE]
     \* PREPARE_REVOCATION.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
     ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current /\ ~s.owned
-    THEN LET s29 == IF s.fault = "none" /\ ~current
+    THEN LET s37 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s30 == [s29 EXCEPT !.rebalance = "UNJOINED"]
-             s31 == \* forget_identity
-                    [s30 EXCEPT !.identity = "none"]
-             s32 == \* drop_rebalance
-                    [s31 EXCEPT !.commit_step = "none",
+             s38 == [s37 EXCEPT !.rebalance = "UNJOINED"]
+             s39 == \* forget_identity
+                    [s38 EXCEPT !.identity = "none"]
+             s40 == \* drop_rebalance
+                    [s39 EXCEPT !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
-             s33 == [s32 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s34 == TimeoutsHeartbeatsDisabled(s33)
-         IN  RebalanceJoinNeeded(s34)
+             s41 == [s40 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s42 == TimeoutsHeartbeatsDisabled(s41)
+         IN  RebalanceJoinNeeded(s42)
     \* PARTITION_REVOKED.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
     ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current /\ ~s.owned
-    THEN LET s35 == IF s.fault = "none" /\ ~current
+    THEN LET s43 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s36 == [s35 EXCEPT !.rebalance = "UNJOINED"]
-             s37 == \* forget_identity
-                    [s36 EXCEPT !.identity = "none"]
-             s38 == \* drop_rebalance
-                    [s37 EXCEPT !.commit_step = "none",
+             s44 == [s43 EXCEPT !.rebalance = "UNJOINED"]
+             s45 == \* forget_identity
+                    [s44 EXCEPT !.identity = "none"]
+             s46 == \* drop_rebalance
+                    [s45 EXCEPT !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
-             s39 == [s38 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s40 == TimeoutsHeartbeatsDisabled(s39)
-         IN  RebalanceJoinNeeded(s40)
+             s47 == [s46 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s48 == TimeoutsHeartbeatsDisabled(s47)
+         IN  RebalanceJoinNeeded(s48)
     \* COMPLETING_REBALANCE.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
     ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current /\ ~s.owned
-    THEN LET s41 == IF s.fault = "none" /\ ~current
+    THEN LET s49 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s42 == [s41 EXCEPT !.rebalance = "UNJOINED"]
-             s43 == \* forget_identity
-                    [s42 EXCEPT !.identity = "none"]
-             s44 == \* drop_rebalance
-                    [s43 EXCEPT !.commit_step = "none",
+             s50 == [s49 EXCEPT !.rebalance = "UNJOINED"]
+             s51 == \* forget_identity
+                    [s50 EXCEPT !.identity = "none"]
+             s52 == \* drop_rebalance
+                    [s51 EXCEPT !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
-             s45 == [s44 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s46 == TimeoutsHeartbeatsDisabled(s45)
-         IN  RebalanceJoinNeeded(s46)
+             s53 == [s52 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s54 == TimeoutsHeartbeatsDisabled(s53)
+         IN  RebalanceJoinNeeded(s54)
     \* STABLE.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
     ELSE IF s.rebalance = "STABLE" /\ current /\ ~s.owned
-    THEN LET s47 == IF s.fault = "none" /\ ~current
+    THEN LET s55 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s48 == [s47 EXCEPT !.rebalance = "UNJOINED"]
-             s49 == \* forget_identity
-                    [s48 EXCEPT !.identity = "none"]
-             s50 == \* drop_rebalance
-                    [s49 EXCEPT !.commit_step = "none",
+             s56 == [s55 EXCEPT !.rebalance = "UNJOINED"]
+             s57 == \* forget_identity
+                    [s56 EXCEPT !.identity = "none"]
+             s58 == \* drop_rebalance
+                    [s57 EXCEPT !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
-             s51 == [s50 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s52 == TimeoutsHeartbeatsDisabled(s51)
-         IN  RebalanceJoinNeeded(s52)
+             s59 == [s58 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s60 == TimeoutsHeartbeatsDisabled(s59)
+         IN  RebalanceJoinNeeded(s60)
     \* PREPARING_REBALANCE.heartbeat_unknown_member.1 [J4 H4 C2 H3]
     ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
             /\ current
             /\ s.identity = "member"
             /\ s.join_backoff \/ ~s.polled
             /\ s.owned
-    THEN LET s53 == IF s.fault = "none" /\ ~current
+    THEN LET s61 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s54 == [s53 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s55 == \* forget_identity
-                    [s54 EXCEPT !.identity = "none"]
-             s56 == \* lose
-                    [s55 EXCEPT !.lost = TRUE,
+             s62 == [s61 EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s63 == \* forget_identity
+                    [s62 EXCEPT !.identity = "none"]
+             s64 == \* lose
+                    [s63 EXCEPT !.lost = TRUE,
                                 !.callback_running = FALSE,
                                 !.keeps = FALSE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s57 == [s56 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s58 == TimeoutsHeartbeatsDisabled(s57)
-             s59 == IF s58.fault = "none" /\ ~(~s58.revoke_due)
-                    THEN [s58 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s58
-         IN  [s59 EXCEPT !.revoke_due = TRUE]
+             s65 == [s64 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s66 == TimeoutsHeartbeatsDisabled(s65)
+             s67 == [s66 EXCEPT !.pending_said = TRUE]
+             s68 == IF s67.fault = "none" /\ ~(~s67.revoke_due)
+                    THEN [s67 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s67
+             s69 == IF s68.fault = "none" /\ ~s68.pending_said
+                    THEN [s68 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s68
+         IN  [s69 EXCEPT !.revoke_due = TRUE]
     \* PREPARING_REBALANCE.heartbeat_unknown_member.2 [J4 H4 H3 J2]
     ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
             /\ current
             /\ s.identity = "member"
             /\ s.join_backoff \/ ~s.polled
             /\ ~s.owned
-    THEN LET s60 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s61 == [s60 EXCEPT !.rebalance = "UNJOINED"]
-             s62 == \* forget_identity
-                    [s61 EXCEPT !.identity = "none"]
-             s63 == \* drop_rebalance
-                    [s62 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s64 == [s63 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s65 == TimeoutsHeartbeatsDisabled(s64)
-         IN  RebalanceJoinNeeded(s65)
-    \* REVOKING_PARTITION.heartbeat_unknown_member.1 [J4 C2 P3 H3]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ ~s.callback_running
-    THEN LET s66 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s67 == \* forget_identity
-                    [s66 EXCEPT !.identity = "none"]
-             s68 == \* lose_instead
-                    [s67 EXCEPT !.lost = TRUE,
-                                !.keeps = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s69 == [s68 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s69)
-    \* REVOKING_PARTITION.heartbeat_unknown_member.2 [J4 C2 H3]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ s.callback_running
     THEN LET s70 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s71 == \* forget_identity
-                    [s70 EXCEPT !.identity = "none"]
-             s72 == [s71 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s72)
-    \* ASSIGNING_PARTITIONS.heartbeat_unknown_member.1 [J4 C2 H3]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current /\ s.identity = "member"
-    THEN LET s73 == IF s.fault = "none" /\ ~current
+             s71 == [s70 EXCEPT !.rebalance = "UNJOINED"]
+             s72 == \* forget_identity
+                    [s71 EXCEPT !.identity = "none"]
+             s73 == \* drop_rebalance
+                    [s72 EXCEPT !.commit_step = "none",
+                                !.preparing = FALSE,
+                                !.follow_up = FALSE]
+             s74 == [s73 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s75 == TimeoutsHeartbeatsDisabled(s74)
+         IN  RebalanceJoinNeeded(s75)
+    \* REVOKING_PARTITION.heartbeat_unknown_member.1 [J4 C2 P3 H3]
+    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ ~s.callback_running
+    THEN LET s76 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s74 == \* forget_identity
-                    [s73 EXCEPT !.identity = "none"]
-             s75 == [s74 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s75)
+             s77 == \* forget_identity
+                    [s76 EXCEPT !.identity = "none"]
+             s78 == \* lose_instead
+                    [s77 EXCEPT !.lost = TRUE,
+                                !.keeps = FALSE,
+                                !.follow_up = FALSE,
+                                !.will_own = FALSE]
+             s79 == [s78 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s79)
+    \* REVOKING_PARTITION.heartbeat_unknown_member.2 [J4 C2 H3]
+    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ s.callback_running
+    THEN LET s80 == IF s.fault = "none" /\ ~current
+                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                    ELSE s
+             s81 == \* forget_identity
+                    [s80 EXCEPT !.identity = "none"]
+             s82 == [s81 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s82)
+    \* ASSIGNING_PARTITIONS.heartbeat_unknown_member.1 [J4 C2 H3]
+    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current /\ s.identity = "member"
+    THEN LET s83 == IF s.fault = "none" /\ ~current
+                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                    ELSE s
+             s84 == \* forget_identity
+                    [s83 EXCEPT !.identity = "none"]
+             s85 == [s84 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s85)
     \* UNJOINED.heartbeat_unknown_member.2 [J9]
     ELSE IF s.rebalance = "UNJOINED" /\ current
     THEN IF s.fault = "none"
@@ -3812,88 +4138,86 @@ RebalanceCommitUnknownMember(s, current) ==
                               !.follow_up = FALSE,
                               !.will_own = FALSE]
              s5 == [s4 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s6 == TimeoutsHeartbeatsDisabled(s5)
-             s7 == IF s6.fault = "none" /\ ~(~s6.revoke_due)
-                   THEN [s6 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s6
-         IN  [s7 EXCEPT !.revoke_due = TRUE]
+             s7 == [s6 EXCEPT !.pending_said = TRUE]
+             s8 == IF s7.fault = "none" /\ ~(~s7.revoke_due)
+                   THEN [s7 EXCEPT !.fault = "callbacks-alternate"]
+                   ELSE s7
+             s9 == IF s8.fault = "none" /\ ~s8.pending_said
+                   THEN [s8 EXCEPT !.fault = "paused-before-revoked"]
+                   ELSE s8
+         IN  [s9 EXCEPT !.revoke_due = TRUE]
     \* PARTITION_REVOKED.commit_unknown_member.1 [J4 H4 M2 C2 H3]
     ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
             /\ current
             /\ s.coordinator_known
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ s.owned
-    THEN LET s8 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s9 == [s8 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s10 == \* forget_identity
-                    [s9 EXCEPT !.identity = "none"]
-             s11 == \* lose
-                    [s10 EXCEPT !.lost = TRUE,
+    THEN LET s10 == IF s.fault = "none" /\ ~current
+                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                    ELSE s
+             s11 == [s10 EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s12 == \* forget_identity
+                    [s11 EXCEPT !.identity = "none"]
+             s13 == \* lose
+                    [s12 EXCEPT !.lost = TRUE,
                                 !.callback_running = FALSE,
                                 !.keeps = FALSE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s12 == [s11 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s13 == TimeoutsHeartbeatsDisabled(s12)
-             s14 == IF s13.fault = "none" /\ ~(~s13.revoke_due)
-                    THEN [s13 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s13
-         IN  [s14 EXCEPT !.revoke_due = TRUE]
+             s14 == [s13 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s15 == TimeoutsHeartbeatsDisabled(s14)
+             s16 == [s15 EXCEPT !.pending_said = TRUE]
+             s17 == IF s16.fault = "none" /\ ~(~s16.revoke_due)
+                    THEN [s16 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s16
+             s18 == IF s17.fault = "none" /\ ~s17.pending_said
+                    THEN [s17 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s17
+         IN  [s18 EXCEPT !.revoke_due = TRUE]
     \* STABLE.commit_unknown_member.1 [J4 H4 M2 C2 H3]
     ELSE IF /\ s.rebalance = "STABLE"
             /\ current
             /\ s.coordinator_known
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ s.owned
-    THEN LET s15 == IF s.fault = "none" /\ ~current
+    THEN LET s19 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s16 == [s15 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s17 == \* forget_identity
-                    [s16 EXCEPT !.identity = "none"]
-             s18 == \* lose
-                    [s17 EXCEPT !.lost = TRUE,
+             s20 == [s19 EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s21 == \* forget_identity
+                    [s20 EXCEPT !.identity = "none"]
+             s22 == \* lose
+                    [s21 EXCEPT !.lost = TRUE,
                                 !.callback_running = FALSE,
                                 !.keeps = FALSE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s19 == [s18 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s20 == TimeoutsHeartbeatsDisabled(s19)
-             s21 == IF s20.fault = "none" /\ ~(~s20.revoke_due)
-                    THEN [s20 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s20
-         IN  [s21 EXCEPT !.revoke_due = TRUE]
+             s23 == [s22 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s24 == TimeoutsHeartbeatsDisabled(s23)
+             s25 == [s24 EXCEPT !.pending_said = TRUE]
+             s26 == IF s25.fault = "none" /\ ~(~s25.revoke_due)
+                    THEN [s25 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s25
+             s27 == IF s26.fault = "none" /\ ~s26.pending_said
+                    THEN [s26 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s26
+         IN  [s27 EXCEPT !.revoke_due = TRUE]
     \* PREPARE_REVOCATION.commit_unknown_member.2 [J4 H4 M2 H3 J2]
     ELSE IF /\ s.rebalance = "PREPARE_REVOCATION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ ~s.owned
-    THEN LET s22 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s23 == [s22 EXCEPT !.rebalance = "UNJOINED"]
-             s24 == \* forget_identity
-                    [s23 EXCEPT !.identity = "none"]
-             s25 == \* drop_rebalance
-                    [s24 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s26 == [s25 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s27 == TimeoutsHeartbeatsDisabled(s26)
-         IN  RebalanceJoinNeeded(s27)
-    \* PARTITION_REVOKED.commit_unknown_member.2 [J4 H4 M2 H3 J2]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
             /\ current
             /\ s.coordinator_known
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
@@ -3909,11 +4233,13 @@ RebalanceCommitUnknownMember(s, current) ==
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
              s32 == [s31 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
              s33 == TimeoutsHeartbeatsDisabled(s32)
          IN  RebalanceJoinNeeded(s33)
-    \* STABLE.commit_unknown_member.2 [J4 H4 M2 H3 J2]
-    ELSE IF /\ s.rebalance = "STABLE"
+    \* PARTITION_REVOKED.commit_unknown_member.2 [J4 H4 M2 H3 J2]
+    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
             /\ current
             /\ s.coordinator_known
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
@@ -3929,9 +4255,33 @@ RebalanceCommitUnknownMember(s, current) ==
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
              s38 == [s37 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
              s39 == TimeoutsHeartbeatsDisabled(s38)
          IN  RebalanceJoinNeeded(s39)
+    \* STABLE.commit_unknown_member.2 [J4 H4 M2 H3 J2]
+    ELSE IF /\ s.rebalance = "STABLE"
+            /\ current
+            /\ s.coordinator_known
+            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+            /\ ~s.owned
+    THEN LET s40 == IF s.fault = "none" /\ ~current
+                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                    ELSE s
+             s41 == [s40 EXCEPT !.rebalance = "UNJOINED"]
+             s42 == \* forget_identity
+                    [s41 EXCEPT !.identity = "none"]
+             s43 == \* drop_rebalance
+                    [s42 EXCEPT !.commit_step = "none",
+                                !.preparing = FALSE,
+                                !.follow_up = FALSE]
+             s44 == [s43 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s45 == TimeoutsHeartbeatsDisabled(s44)
+         IN  RebalanceJoinNeeded(s45)
     \* REVOKING_PARTITION.commit_unknown_member.1 [J4 C2 P3 H3]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
             /\ current
@@ -3939,19 +4289,21 @@ RebalanceCommitUnknownMember(s, current) ==
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ s.identity = "member"
             /\ ~s.callback_running
-    THEN LET s40 == IF s.fault = "none" /\ ~current
+    THEN LET s46 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s41 == \* forget_identity
-                    [s40 EXCEPT !.identity = "none"]
-             s42 == \* lose_instead
-                    [s41 EXCEPT !.lost = TRUE,
+             s47 == \* forget_identity
+                    [s46 EXCEPT !.identity = "none"]
+             s48 == \* lose_instead
+                    [s47 EXCEPT !.lost = TRUE,
                                 !.keeps = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s43 == [s42 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s43)
+             s49 == [s48 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s49)
     \* REVOKING_PARTITION.commit_unknown_member.2 [J4 C2 H3]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
             /\ current
@@ -3959,28 +4311,32 @@ RebalanceCommitUnknownMember(s, current) ==
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ s.identity = "member"
             /\ s.callback_running
-    THEN LET s44 == IF s.fault = "none" /\ ~current
+    THEN LET s50 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s45 == \* forget_identity
-                    [s44 EXCEPT !.identity = "none"]
-             s46 == [s45 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s46)
+             s51 == \* forget_identity
+                    [s50 EXCEPT !.identity = "none"]
+             s52 == [s51 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s52)
     \* ASSIGNING_PARTITIONS.commit_unknown_member.1 [J4 C2 H3]
     ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
             /\ current
             /\ s.coordinator_known
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ s.identity = "member"
-    THEN LET s47 == IF s.fault = "none" /\ ~current
+    THEN LET s53 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s48 == \* forget_identity
-                    [s47 EXCEPT !.identity = "none"]
-             s49 == [s48 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s49)
+             s54 == \* forget_identity
+                    [s53 EXCEPT !.identity = "none"]
+             s55 == [s54 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s55)
     \* REVOKING_PARTITION.commit_unknown_member.4 [M7]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
             /\ current
@@ -4080,227 +4436,273 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                               !.follow_up = FALSE,
                               !.will_own = FALSE]
              s5 == [s4 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s6 == TimeoutsHeartbeatsDisabled(s5)
-             s7 == IF s6.fault = "none" /\ ~(~s6.revoke_due)
-                   THEN [s6 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s6
-         IN  [s7 EXCEPT !.revoke_due = TRUE]
+             s7 == [s6 EXCEPT !.pending_said = TRUE]
+             s8 == IF s7.fault = "none" /\ ~(~s7.revoke_due)
+                   THEN [s7 EXCEPT !.fault = "callbacks-alternate"]
+                   ELSE s7
+             s9 == IF s8.fault = "none" /\ ~s8.pending_said
+                   THEN [s8 EXCEPT !.fault = "paused-before-revoked"]
+                   ELSE s8
+         IN  [s9 EXCEPT !.revoke_due = TRUE]
     \* PARTITION_REVOKED.heartbeat_illegal_generation.1 [J4 H4 M2 C2 H3]
     ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current /\ s.owned
-    THEN LET s8 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s9 == [s8 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s10 == \* forget_generation
-                    [s9 EXCEPT !.identity = IF s9.identity /= "none" THEN "id" ELSE "none"]
-             s11 == \* lose
-                    [s10 EXCEPT !.lost = TRUE,
+    THEN LET s10 == IF s.fault = "none" /\ ~current
+                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                    ELSE s
+             s11 == [s10 EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s12 == \* forget_generation
+                    [s11 EXCEPT !.identity = IF s11.identity /= "none" THEN "id" ELSE "none"]
+             s13 == \* lose
+                    [s12 EXCEPT !.lost = TRUE,
                                 !.callback_running = FALSE,
                                 !.keeps = FALSE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s12 == [s11 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s13 == TimeoutsHeartbeatsDisabled(s12)
-             s14 == IF s13.fault = "none" /\ ~(~s13.revoke_due)
-                    THEN [s13 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s13
-         IN  [s14 EXCEPT !.revoke_due = TRUE]
+             s14 == [s13 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s15 == TimeoutsHeartbeatsDisabled(s14)
+             s16 == [s15 EXCEPT !.pending_said = TRUE]
+             s17 == IF s16.fault = "none" /\ ~(~s16.revoke_due)
+                    THEN [s16 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s16
+             s18 == IF s17.fault = "none" /\ ~s17.pending_said
+                    THEN [s17 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s17
+         IN  [s18 EXCEPT !.revoke_due = TRUE]
     \* COMPLETING_REBALANCE.heartbeat_illegal_generation.1 [J4 H4 M2 C2 H3]
     ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current /\ s.owned
-    THEN LET s15 == IF s.fault = "none" /\ ~current
+    THEN LET s19 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s16 == [s15 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s17 == \* forget_generation
-                    [s16 EXCEPT !.identity = IF s16.identity /= "none" THEN "id" ELSE "none"]
-             s18 == \* lose
-                    [s17 EXCEPT !.lost = TRUE,
+             s20 == [s19 EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s21 == \* forget_generation
+                    [s20 EXCEPT !.identity = IF s20.identity /= "none" THEN "id" ELSE "none"]
+             s22 == \* lose
+                    [s21 EXCEPT !.lost = TRUE,
                                 !.callback_running = FALSE,
                                 !.keeps = FALSE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s19 == [s18 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s20 == TimeoutsHeartbeatsDisabled(s19)
-             s21 == IF s20.fault = "none" /\ ~(~s20.revoke_due)
-                    THEN [s20 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s20
-         IN  [s21 EXCEPT !.revoke_due = TRUE]
+             s23 == [s22 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s24 == TimeoutsHeartbeatsDisabled(s23)
+             s25 == [s24 EXCEPT !.pending_said = TRUE]
+             s26 == IF s25.fault = "none" /\ ~(~s25.revoke_due)
+                    THEN [s25 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s25
+             s27 == IF s26.fault = "none" /\ ~s26.pending_said
+                    THEN [s26 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s26
+         IN  [s27 EXCEPT !.revoke_due = TRUE]
     \* STABLE.heartbeat_illegal_generation.1 [J4 H4 M2 C2 H3]
     ELSE IF s.rebalance = "STABLE" /\ current /\ s.owned
-    THEN LET s22 == IF s.fault = "none" /\ ~current
+    THEN LET s28 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s23 == [s22 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s24 == \* forget_generation
-                    [s23 EXCEPT !.identity = IF s23.identity /= "none" THEN "id" ELSE "none"]
-             s25 == \* lose
-                    [s24 EXCEPT !.lost = TRUE,
+             s29 == [s28 EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s30 == \* forget_generation
+                    [s29 EXCEPT !.identity = IF s29.identity /= "none" THEN "id" ELSE "none"]
+             s31 == \* lose
+                    [s30 EXCEPT !.lost = TRUE,
                                 !.callback_running = FALSE,
                                 !.keeps = FALSE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s26 == [s25 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s27 == TimeoutsHeartbeatsDisabled(s26)
-             s28 == IF s27.fault = "none" /\ ~(~s27.revoke_due)
-                    THEN [s27 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s27
-         IN  [s28 EXCEPT !.revoke_due = TRUE]
+             s32 == [s31 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s33 == TimeoutsHeartbeatsDisabled(s32)
+             s34 == [s33 EXCEPT !.pending_said = TRUE]
+             s35 == IF s34.fault = "none" /\ ~(~s34.revoke_due)
+                    THEN [s34 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s34
+             s36 == IF s35.fault = "none" /\ ~s35.pending_said
+                    THEN [s35 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s35
+         IN  [s36 EXCEPT !.revoke_due = TRUE]
     \* PREPARE_REVOCATION.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
     ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current /\ ~s.owned
-    THEN LET s29 == IF s.fault = "none" /\ ~current
+    THEN LET s37 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s30 == [s29 EXCEPT !.rebalance = "UNJOINED"]
-             s31 == \* forget_generation
-                    [s30 EXCEPT !.identity = IF s30.identity /= "none" THEN "id" ELSE "none"]
-             s32 == \* drop_rebalance
-                    [s31 EXCEPT !.commit_step = "none",
+             s38 == [s37 EXCEPT !.rebalance = "UNJOINED"]
+             s39 == \* forget_generation
+                    [s38 EXCEPT !.identity = IF s38.identity /= "none" THEN "id" ELSE "none"]
+             s40 == \* drop_rebalance
+                    [s39 EXCEPT !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
-             s33 == [s32 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s34 == TimeoutsHeartbeatsDisabled(s33)
-         IN  RebalanceJoinNeeded(s34)
+             s41 == [s40 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s42 == TimeoutsHeartbeatsDisabled(s41)
+         IN  RebalanceJoinNeeded(s42)
     \* PARTITION_REVOKED.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
     ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current /\ ~s.owned
-    THEN LET s35 == IF s.fault = "none" /\ ~current
+    THEN LET s43 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s36 == [s35 EXCEPT !.rebalance = "UNJOINED"]
-             s37 == \* forget_generation
-                    [s36 EXCEPT !.identity = IF s36.identity /= "none" THEN "id" ELSE "none"]
-             s38 == \* drop_rebalance
-                    [s37 EXCEPT !.commit_step = "none",
+             s44 == [s43 EXCEPT !.rebalance = "UNJOINED"]
+             s45 == \* forget_generation
+                    [s44 EXCEPT !.identity = IF s44.identity /= "none" THEN "id" ELSE "none"]
+             s46 == \* drop_rebalance
+                    [s45 EXCEPT !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
-             s39 == [s38 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s40 == TimeoutsHeartbeatsDisabled(s39)
-         IN  RebalanceJoinNeeded(s40)
+             s47 == [s46 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s48 == TimeoutsHeartbeatsDisabled(s47)
+         IN  RebalanceJoinNeeded(s48)
     \* COMPLETING_REBALANCE.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
     ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current /\ ~s.owned
-    THEN LET s41 == IF s.fault = "none" /\ ~current
+    THEN LET s49 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s42 == [s41 EXCEPT !.rebalance = "UNJOINED"]
-             s43 == \* forget_generation
-                    [s42 EXCEPT !.identity = IF s42.identity /= "none" THEN "id" ELSE "none"]
-             s44 == \* drop_rebalance
-                    [s43 EXCEPT !.commit_step = "none",
+             s50 == [s49 EXCEPT !.rebalance = "UNJOINED"]
+             s51 == \* forget_generation
+                    [s50 EXCEPT !.identity = IF s50.identity /= "none" THEN "id" ELSE "none"]
+             s52 == \* drop_rebalance
+                    [s51 EXCEPT !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
-             s45 == [s44 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s46 == TimeoutsHeartbeatsDisabled(s45)
-         IN  RebalanceJoinNeeded(s46)
+             s53 == [s52 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s54 == TimeoutsHeartbeatsDisabled(s53)
+         IN  RebalanceJoinNeeded(s54)
     \* STABLE.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
     ELSE IF s.rebalance = "STABLE" /\ current /\ ~s.owned
-    THEN LET s47 == IF s.fault = "none" /\ ~current
+    THEN LET s55 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s48 == [s47 EXCEPT !.rebalance = "UNJOINED"]
-             s49 == \* forget_generation
-                    [s48 EXCEPT !.identity = IF s48.identity /= "none" THEN "id" ELSE "none"]
-             s50 == \* drop_rebalance
-                    [s49 EXCEPT !.commit_step = "none",
+             s56 == [s55 EXCEPT !.rebalance = "UNJOINED"]
+             s57 == \* forget_generation
+                    [s56 EXCEPT !.identity = IF s56.identity /= "none" THEN "id" ELSE "none"]
+             s58 == \* drop_rebalance
+                    [s57 EXCEPT !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
-             s51 == [s50 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s52 == TimeoutsHeartbeatsDisabled(s51)
-         IN  RebalanceJoinNeeded(s52)
+             s59 == [s58 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s60 == TimeoutsHeartbeatsDisabled(s59)
+         IN  RebalanceJoinNeeded(s60)
     \* PREPARING_REBALANCE.heartbeat_illegal_generation.1 [J4 H4 C2 H3]
     ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
             /\ current
             /\ s.identity = "member"
             /\ s.join_backoff \/ ~s.polled
             /\ s.owned
-    THEN LET s53 == IF s.fault = "none" /\ ~current
+    THEN LET s61 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s54 == [s53 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s55 == \* forget_generation
-                    [s54 EXCEPT !.identity = IF s54.identity /= "none" THEN "id" ELSE "none"]
-             s56 == \* lose
-                    [s55 EXCEPT !.lost = TRUE,
+             s62 == [s61 EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s63 == \* forget_generation
+                    [s62 EXCEPT !.identity = IF s62.identity /= "none" THEN "id" ELSE "none"]
+             s64 == \* lose
+                    [s63 EXCEPT !.lost = TRUE,
                                 !.callback_running = FALSE,
                                 !.keeps = FALSE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s57 == [s56 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s58 == TimeoutsHeartbeatsDisabled(s57)
-             s59 == IF s58.fault = "none" /\ ~(~s58.revoke_due)
-                    THEN [s58 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s58
-         IN  [s59 EXCEPT !.revoke_due = TRUE]
+             s65 == [s64 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s66 == TimeoutsHeartbeatsDisabled(s65)
+             s67 == [s66 EXCEPT !.pending_said = TRUE]
+             s68 == IF s67.fault = "none" /\ ~(~s67.revoke_due)
+                    THEN [s67 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s67
+             s69 == IF s68.fault = "none" /\ ~s68.pending_said
+                    THEN [s68 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s68
+         IN  [s69 EXCEPT !.revoke_due = TRUE]
     \* PREPARING_REBALANCE.heartbeat_illegal_generation.2 [J4 H4 H3 J2]
     ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
             /\ current
             /\ s.identity = "member"
             /\ s.join_backoff \/ ~s.polled
             /\ ~s.owned
-    THEN LET s60 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s61 == [s60 EXCEPT !.rebalance = "UNJOINED"]
-             s62 == \* forget_generation
-                    [s61 EXCEPT !.identity = IF s61.identity /= "none" THEN "id" ELSE "none"]
-             s63 == \* drop_rebalance
-                    [s62 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s64 == [s63 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s65 == TimeoutsHeartbeatsDisabled(s64)
-         IN  RebalanceJoinNeeded(s65)
-    \* REVOKING_PARTITION.heartbeat_illegal_generation.1 [J4 C2 P3 H3]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ ~s.callback_running
-    THEN LET s66 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s67 == \* forget_generation
-                    [s66 EXCEPT !.identity = IF s66.identity /= "none" THEN "id" ELSE "none"]
-             s68 == \* lose_instead
-                    [s67 EXCEPT !.lost = TRUE,
-                                !.keeps = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s69 == [s68 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s69)
-    \* REVOKING_PARTITION.heartbeat_illegal_generation.2 [J4 C2 H3]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ s.callback_running
     THEN LET s70 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s71 == \* forget_generation
-                    [s70 EXCEPT !.identity = IF s70.identity /= "none" THEN "id" ELSE "none"]
-             s72 == [s71 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s72)
-    \* ASSIGNING_PARTITIONS.heartbeat_illegal_generation.1 [J4 C2 H3]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current /\ s.identity = "member"
-    THEN LET s73 == IF s.fault = "none" /\ ~current
+             s71 == [s70 EXCEPT !.rebalance = "UNJOINED"]
+             s72 == \* forget_generation
+                    [s71 EXCEPT !.identity = IF s71.identity /= "none" THEN "id" ELSE "none"]
+             s73 == \* drop_rebalance
+                    [s72 EXCEPT !.commit_step = "none",
+                                !.preparing = FALSE,
+                                !.follow_up = FALSE]
+             s74 == [s73 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s75 == TimeoutsHeartbeatsDisabled(s74)
+         IN  RebalanceJoinNeeded(s75)
+    \* REVOKING_PARTITION.heartbeat_illegal_generation.1 [J4 C2 P3 H3]
+    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ ~s.callback_running
+    THEN LET s76 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s74 == \* forget_generation
-                    [s73 EXCEPT !.identity = IF s73.identity /= "none" THEN "id" ELSE "none"]
-             s75 == [s74 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s75)
+             s77 == \* forget_generation
+                    [s76 EXCEPT !.identity = IF s76.identity /= "none" THEN "id" ELSE "none"]
+             s78 == \* lose_instead
+                    [s77 EXCEPT !.lost = TRUE,
+                                !.keeps = FALSE,
+                                !.follow_up = FALSE,
+                                !.will_own = FALSE]
+             s79 == [s78 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s79)
+    \* REVOKING_PARTITION.heartbeat_illegal_generation.2 [J4 C2 H3]
+    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ s.callback_running
+    THEN LET s80 == IF s.fault = "none" /\ ~current
+                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                    ELSE s
+             s81 == \* forget_generation
+                    [s80 EXCEPT !.identity = IF s80.identity /= "none" THEN "id" ELSE "none"]
+             s82 == [s81 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s82)
+    \* ASSIGNING_PARTITIONS.heartbeat_illegal_generation.1 [J4 C2 H3]
+    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current /\ s.identity = "member"
+    THEN LET s83 == IF s.fault = "none" /\ ~current
+                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                    ELSE s
+             s84 == \* forget_generation
+                    [s83 EXCEPT !.identity = IF s83.identity /= "none" THEN "id" ELSE "none"]
+             s85 == [s84 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s85)
     \* UNJOINED.heartbeat_illegal_generation.2 [J9]
     ELSE IF s.rebalance = "UNJOINED" /\ current
     THEN IF s.fault = "none"
@@ -4348,88 +4750,86 @@ RebalanceCommitIllegalGeneration(s, current) ==
                               !.follow_up = FALSE,
                               !.will_own = FALSE]
              s5 == [s4 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s6 == TimeoutsHeartbeatsDisabled(s5)
-             s7 == IF s6.fault = "none" /\ ~(~s6.revoke_due)
-                   THEN [s6 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s6
-         IN  [s7 EXCEPT !.revoke_due = TRUE]
+             s7 == [s6 EXCEPT !.pending_said = TRUE]
+             s8 == IF s7.fault = "none" /\ ~(~s7.revoke_due)
+                   THEN [s7 EXCEPT !.fault = "callbacks-alternate"]
+                   ELSE s7
+             s9 == IF s8.fault = "none" /\ ~s8.pending_said
+                   THEN [s8 EXCEPT !.fault = "paused-before-revoked"]
+                   ELSE s8
+         IN  [s9 EXCEPT !.revoke_due = TRUE]
     \* PARTITION_REVOKED.commit_illegal_generation.1 [J4 H4 M2 C2 H3]
     ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
             /\ current
             /\ s.coordinator_known
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ s.owned
-    THEN LET s8 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s9 == [s8 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s10 == \* forget_generation
-                    [s9 EXCEPT !.identity = IF s9.identity /= "none" THEN "id" ELSE "none"]
-             s11 == \* lose
-                    [s10 EXCEPT !.lost = TRUE,
+    THEN LET s10 == IF s.fault = "none" /\ ~current
+                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                    ELSE s
+             s11 == [s10 EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s12 == \* forget_generation
+                    [s11 EXCEPT !.identity = IF s11.identity /= "none" THEN "id" ELSE "none"]
+             s13 == \* lose
+                    [s12 EXCEPT !.lost = TRUE,
                                 !.callback_running = FALSE,
                                 !.keeps = FALSE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s12 == [s11 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s13 == TimeoutsHeartbeatsDisabled(s12)
-             s14 == IF s13.fault = "none" /\ ~(~s13.revoke_due)
-                    THEN [s13 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s13
-         IN  [s14 EXCEPT !.revoke_due = TRUE]
+             s14 == [s13 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s15 == TimeoutsHeartbeatsDisabled(s14)
+             s16 == [s15 EXCEPT !.pending_said = TRUE]
+             s17 == IF s16.fault = "none" /\ ~(~s16.revoke_due)
+                    THEN [s16 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s16
+             s18 == IF s17.fault = "none" /\ ~s17.pending_said
+                    THEN [s17 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s17
+         IN  [s18 EXCEPT !.revoke_due = TRUE]
     \* STABLE.commit_illegal_generation.1 [J4 H4 M2 C2 H3]
     ELSE IF /\ s.rebalance = "STABLE"
             /\ current
             /\ s.coordinator_known
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ s.owned
-    THEN LET s15 == IF s.fault = "none" /\ ~current
+    THEN LET s19 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s16 == [s15 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s17 == \* forget_generation
-                    [s16 EXCEPT !.identity = IF s16.identity /= "none" THEN "id" ELSE "none"]
-             s18 == \* lose
-                    [s17 EXCEPT !.lost = TRUE,
+             s20 == [s19 EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s21 == \* forget_generation
+                    [s20 EXCEPT !.identity = IF s20.identity /= "none" THEN "id" ELSE "none"]
+             s22 == \* lose
+                    [s21 EXCEPT !.lost = TRUE,
                                 !.callback_running = FALSE,
                                 !.keeps = FALSE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s19 == [s18 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s20 == TimeoutsHeartbeatsDisabled(s19)
-             s21 == IF s20.fault = "none" /\ ~(~s20.revoke_due)
-                    THEN [s20 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s20
-         IN  [s21 EXCEPT !.revoke_due = TRUE]
+             s23 == [s22 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s24 == TimeoutsHeartbeatsDisabled(s23)
+             s25 == [s24 EXCEPT !.pending_said = TRUE]
+             s26 == IF s25.fault = "none" /\ ~(~s25.revoke_due)
+                    THEN [s25 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s25
+             s27 == IF s26.fault = "none" /\ ~s26.pending_said
+                    THEN [s26 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s26
+         IN  [s27 EXCEPT !.revoke_due = TRUE]
     \* PREPARE_REVOCATION.commit_illegal_generation.2 [J4 H4 M2 H3 J2]
     ELSE IF /\ s.rebalance = "PREPARE_REVOCATION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ ~s.owned
-    THEN LET s22 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s23 == [s22 EXCEPT !.rebalance = "UNJOINED"]
-             s24 == \* forget_generation
-                    [s23 EXCEPT !.identity = IF s23.identity /= "none" THEN "id" ELSE "none"]
-             s25 == \* drop_rebalance
-                    [s24 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s26 == [s25 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s27 == TimeoutsHeartbeatsDisabled(s26)
-         IN  RebalanceJoinNeeded(s27)
-    \* PARTITION_REVOKED.commit_illegal_generation.2 [J4 H4 M2 H3 J2]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
             /\ current
             /\ s.coordinator_known
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
@@ -4445,11 +4845,13 @@ RebalanceCommitIllegalGeneration(s, current) ==
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
              s32 == [s31 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
              s33 == TimeoutsHeartbeatsDisabled(s32)
          IN  RebalanceJoinNeeded(s33)
-    \* STABLE.commit_illegal_generation.2 [J4 H4 M2 H3 J2]
-    ELSE IF /\ s.rebalance = "STABLE"
+    \* PARTITION_REVOKED.commit_illegal_generation.2 [J4 H4 M2 H3 J2]
+    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
             /\ current
             /\ s.coordinator_known
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
@@ -4465,9 +4867,33 @@ RebalanceCommitIllegalGeneration(s, current) ==
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
              s38 == [s37 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
              s39 == TimeoutsHeartbeatsDisabled(s38)
          IN  RebalanceJoinNeeded(s39)
+    \* STABLE.commit_illegal_generation.2 [J4 H4 M2 H3 J2]
+    ELSE IF /\ s.rebalance = "STABLE"
+            /\ current
+            /\ s.coordinator_known
+            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+            /\ ~s.owned
+    THEN LET s40 == IF s.fault = "none" /\ ~current
+                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                    ELSE s
+             s41 == [s40 EXCEPT !.rebalance = "UNJOINED"]
+             s42 == \* forget_generation
+                    [s41 EXCEPT !.identity = IF s41.identity /= "none" THEN "id" ELSE "none"]
+             s43 == \* drop_rebalance
+                    [s42 EXCEPT !.commit_step = "none",
+                                !.preparing = FALSE,
+                                !.follow_up = FALSE]
+             s44 == [s43 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s45 == TimeoutsHeartbeatsDisabled(s44)
+         IN  RebalanceJoinNeeded(s45)
     \* REVOKING_PARTITION.commit_illegal_generation.1 [J4 C2 P3 H3]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
             /\ current
@@ -4475,19 +4901,21 @@ RebalanceCommitIllegalGeneration(s, current) ==
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ s.identity = "member"
             /\ ~s.callback_running
-    THEN LET s40 == IF s.fault = "none" /\ ~current
+    THEN LET s46 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s41 == \* forget_generation
-                    [s40 EXCEPT !.identity = IF s40.identity /= "none" THEN "id" ELSE "none"]
-             s42 == \* lose_instead
-                    [s41 EXCEPT !.lost = TRUE,
+             s47 == \* forget_generation
+                    [s46 EXCEPT !.identity = IF s46.identity /= "none" THEN "id" ELSE "none"]
+             s48 == \* lose_instead
+                    [s47 EXCEPT !.lost = TRUE,
                                 !.keeps = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s43 == [s42 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s43)
+             s49 == [s48 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s49)
     \* REVOKING_PARTITION.commit_illegal_generation.2 [J4 C2 H3]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
             /\ current
@@ -4495,28 +4923,32 @@ RebalanceCommitIllegalGeneration(s, current) ==
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ s.identity = "member"
             /\ s.callback_running
-    THEN LET s44 == IF s.fault = "none" /\ ~current
+    THEN LET s50 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s45 == \* forget_generation
-                    [s44 EXCEPT !.identity = IF s44.identity /= "none" THEN "id" ELSE "none"]
-             s46 == [s45 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s46)
+             s51 == \* forget_generation
+                    [s50 EXCEPT !.identity = IF s50.identity /= "none" THEN "id" ELSE "none"]
+             s52 == [s51 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s52)
     \* ASSIGNING_PARTITIONS.commit_illegal_generation.1 [J4 C2 H3]
     ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
             /\ current
             /\ s.coordinator_known
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ s.identity = "member"
-    THEN LET s47 == IF s.fault = "none" /\ ~current
+    THEN LET s53 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s48 == \* forget_generation
-                    [s47 EXCEPT !.identity = IF s47.identity /= "none" THEN "id" ELSE "none"]
-             s49 == [s48 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s49)
+             s54 == \* forget_generation
+                    [s53 EXCEPT !.identity = IF s53.identity /= "none" THEN "id" ELSE "none"]
+             s55 == [s54 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s55)
     \* REVOKING_PARTITION.commit_illegal_generation.4 [M7]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
             /\ current
@@ -4619,258 +5051,304 @@ RebalanceHeartbeatFenced(s, current) ==
                               !.will_own = FALSE]
              s6 == [s5 EXCEPT !.raised = TRUE]
              s7 == [s6 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s8 == TimeoutsHeartbeatsDisabled(s7)
-             s9 == IF s8.fault = "none" /\ ~(~s8.revoke_due)
-                   THEN [s8 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s8
-         IN  [s9 EXCEPT !.revoke_due = TRUE]
+             s9 == [s8 EXCEPT !.pending_said = TRUE]
+             s10 == IF s9.fault = "none" /\ ~(~s9.revoke_due)
+                    THEN [s9 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s9
+             s11 == IF s10.fault = "none" /\ ~s10.pending_said
+                    THEN [s10 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s10
+         IN  [s11 EXCEPT !.revoke_due = TRUE]
     \* PARTITION_REVOKED.heartbeat_fenced.1 [X2 C2 H3]
     ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current /\ s.owned
-    THEN LET s10 == IF s.fault = "none" /\ ~current
+    THEN LET s12 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s11 == [s10 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s12 == \* forget_identity
-                    [s11 EXCEPT !.identity = "none"]
-             s13 == \* await_poll
-                    [s12 EXCEPT !.polled = FALSE]
-             s14 == \* lose
-                    [s13 EXCEPT !.lost = TRUE,
+             s13 == [s12 EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s14 == \* forget_identity
+                    [s13 EXCEPT !.identity = "none"]
+             s15 == \* await_poll
+                    [s14 EXCEPT !.polled = FALSE]
+             s16 == \* lose
+                    [s15 EXCEPT !.lost = TRUE,
                                 !.callback_running = FALSE,
                                 !.keeps = FALSE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s15 == [s14 EXCEPT !.raised = TRUE]
-             s16 == [s15 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s17 == TimeoutsHeartbeatsDisabled(s16)
-             s18 == IF s17.fault = "none" /\ ~(~s17.revoke_due)
-                    THEN [s17 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s17
-         IN  [s18 EXCEPT !.revoke_due = TRUE]
+             s17 == [s16 EXCEPT !.raised = TRUE]
+             s18 == [s17 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s19 == TimeoutsHeartbeatsDisabled(s18)
+             s20 == [s19 EXCEPT !.pending_said = TRUE]
+             s21 == IF s20.fault = "none" /\ ~(~s20.revoke_due)
+                    THEN [s20 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s20
+             s22 == IF s21.fault = "none" /\ ~s21.pending_said
+                    THEN [s21 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s21
+         IN  [s22 EXCEPT !.revoke_due = TRUE]
     \* COMPLETING_REBALANCE.heartbeat_fenced.1 [X2 C2 H3]
     ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current /\ s.owned
-    THEN LET s19 == IF s.fault = "none" /\ ~current
+    THEN LET s23 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s20 == [s19 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s21 == \* forget_identity
-                    [s20 EXCEPT !.identity = "none"]
-             s22 == \* await_poll
-                    [s21 EXCEPT !.polled = FALSE]
-             s23 == \* lose
-                    [s22 EXCEPT !.lost = TRUE,
+             s24 == [s23 EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s25 == \* forget_identity
+                    [s24 EXCEPT !.identity = "none"]
+             s26 == \* await_poll
+                    [s25 EXCEPT !.polled = FALSE]
+             s27 == \* lose
+                    [s26 EXCEPT !.lost = TRUE,
                                 !.callback_running = FALSE,
                                 !.keeps = FALSE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s24 == [s23 EXCEPT !.raised = TRUE]
-             s25 == [s24 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s26 == TimeoutsHeartbeatsDisabled(s25)
-             s27 == IF s26.fault = "none" /\ ~(~s26.revoke_due)
-                    THEN [s26 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s26
-         IN  [s27 EXCEPT !.revoke_due = TRUE]
+             s28 == [s27 EXCEPT !.raised = TRUE]
+             s29 == [s28 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s30 == TimeoutsHeartbeatsDisabled(s29)
+             s31 == [s30 EXCEPT !.pending_said = TRUE]
+             s32 == IF s31.fault = "none" /\ ~(~s31.revoke_due)
+                    THEN [s31 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s31
+             s33 == IF s32.fault = "none" /\ ~s32.pending_said
+                    THEN [s32 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s32
+         IN  [s33 EXCEPT !.revoke_due = TRUE]
     \* STABLE.heartbeat_fenced.1 [X2 C2 H3]
     ELSE IF s.rebalance = "STABLE" /\ current /\ s.owned
-    THEN LET s28 == IF s.fault = "none" /\ ~current
+    THEN LET s34 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s29 == [s28 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s30 == \* forget_identity
-                    [s29 EXCEPT !.identity = "none"]
-             s31 == \* await_poll
-                    [s30 EXCEPT !.polled = FALSE]
-             s32 == \* lose
-                    [s31 EXCEPT !.lost = TRUE,
+             s35 == [s34 EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s36 == \* forget_identity
+                    [s35 EXCEPT !.identity = "none"]
+             s37 == \* await_poll
+                    [s36 EXCEPT !.polled = FALSE]
+             s38 == \* lose
+                    [s37 EXCEPT !.lost = TRUE,
                                 !.callback_running = FALSE,
                                 !.keeps = FALSE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s33 == [s32 EXCEPT !.raised = TRUE]
-             s34 == [s33 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s35 == TimeoutsHeartbeatsDisabled(s34)
-             s36 == IF s35.fault = "none" /\ ~(~s35.revoke_due)
-                    THEN [s35 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s35
-         IN  [s36 EXCEPT !.revoke_due = TRUE]
+             s39 == [s38 EXCEPT !.raised = TRUE]
+             s40 == [s39 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s41 == TimeoutsHeartbeatsDisabled(s40)
+             s42 == [s41 EXCEPT !.pending_said = TRUE]
+             s43 == IF s42.fault = "none" /\ ~(~s42.revoke_due)
+                    THEN [s42 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s42
+             s44 == IF s43.fault = "none" /\ ~s43.pending_said
+                    THEN [s43 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s43
+         IN  [s44 EXCEPT !.revoke_due = TRUE]
     \* PREPARE_REVOCATION.heartbeat_fenced.2 [X2 H3]
     ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current /\ ~s.owned
-    THEN LET s37 == IF s.fault = "none" /\ ~current
+    THEN LET s45 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s38 == [s37 EXCEPT !.rebalance = "UNJOINED"]
-             s39 == \* forget_identity
-                    [s38 EXCEPT !.identity = "none"]
-             s40 == \* await_poll
-                    [s39 EXCEPT !.polled = FALSE]
-             s41 == \* drop_rebalance
-                    [s40 EXCEPT !.commit_step = "none",
+             s46 == [s45 EXCEPT !.rebalance = "UNJOINED"]
+             s47 == \* forget_identity
+                    [s46 EXCEPT !.identity = "none"]
+             s48 == \* await_poll
+                    [s47 EXCEPT !.polled = FALSE]
+             s49 == \* drop_rebalance
+                    [s48 EXCEPT !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
-             s42 == [s41 EXCEPT !.raised = TRUE]
-             s43 == [s42 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s43)
+             s50 == [s49 EXCEPT !.raised = TRUE]
+             s51 == [s50 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s51)
     \* PARTITION_REVOKED.heartbeat_fenced.2 [X2 H3]
     ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current /\ ~s.owned
-    THEN LET s44 == IF s.fault = "none" /\ ~current
+    THEN LET s52 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s45 == [s44 EXCEPT !.rebalance = "UNJOINED"]
-             s46 == \* forget_identity
-                    [s45 EXCEPT !.identity = "none"]
-             s47 == \* await_poll
-                    [s46 EXCEPT !.polled = FALSE]
-             s48 == \* drop_rebalance
-                    [s47 EXCEPT !.commit_step = "none",
+             s53 == [s52 EXCEPT !.rebalance = "UNJOINED"]
+             s54 == \* forget_identity
+                    [s53 EXCEPT !.identity = "none"]
+             s55 == \* await_poll
+                    [s54 EXCEPT !.polled = FALSE]
+             s56 == \* drop_rebalance
+                    [s55 EXCEPT !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
-             s49 == [s48 EXCEPT !.raised = TRUE]
-             s50 == [s49 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s50)
+             s57 == [s56 EXCEPT !.raised = TRUE]
+             s58 == [s57 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s58)
     \* COMPLETING_REBALANCE.heartbeat_fenced.2 [X2 H3]
     ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current /\ ~s.owned
-    THEN LET s51 == IF s.fault = "none" /\ ~current
+    THEN LET s59 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s52 == [s51 EXCEPT !.rebalance = "UNJOINED"]
-             s53 == \* forget_identity
-                    [s52 EXCEPT !.identity = "none"]
-             s54 == \* await_poll
-                    [s53 EXCEPT !.polled = FALSE]
-             s55 == \* drop_rebalance
-                    [s54 EXCEPT !.commit_step = "none",
+             s60 == [s59 EXCEPT !.rebalance = "UNJOINED"]
+             s61 == \* forget_identity
+                    [s60 EXCEPT !.identity = "none"]
+             s62 == \* await_poll
+                    [s61 EXCEPT !.polled = FALSE]
+             s63 == \* drop_rebalance
+                    [s62 EXCEPT !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
-             s56 == [s55 EXCEPT !.raised = TRUE]
-             s57 == [s56 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s57)
+             s64 == [s63 EXCEPT !.raised = TRUE]
+             s65 == [s64 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s65)
     \* STABLE.heartbeat_fenced.2 [X2 H3]
     ELSE IF s.rebalance = "STABLE" /\ current /\ ~s.owned
-    THEN LET s58 == IF s.fault = "none" /\ ~current
+    THEN LET s66 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s59 == [s58 EXCEPT !.rebalance = "UNJOINED"]
-             s60 == \* forget_identity
-                    [s59 EXCEPT !.identity = "none"]
-             s61 == \* await_poll
-                    [s60 EXCEPT !.polled = FALSE]
-             s62 == \* drop_rebalance
-                    [s61 EXCEPT !.commit_step = "none",
+             s67 == [s66 EXCEPT !.rebalance = "UNJOINED"]
+             s68 == \* forget_identity
+                    [s67 EXCEPT !.identity = "none"]
+             s69 == \* await_poll
+                    [s68 EXCEPT !.polled = FALSE]
+             s70 == \* drop_rebalance
+                    [s69 EXCEPT !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
-             s63 == [s62 EXCEPT !.raised = TRUE]
-             s64 == [s63 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s64)
+             s71 == [s70 EXCEPT !.raised = TRUE]
+             s72 == [s71 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s72)
     \* PREPARING_REBALANCE.heartbeat_fenced.1 [X2 C2 H3]
     ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
             /\ current
             /\ s.identity = "member"
             /\ s.join_backoff \/ ~s.polled
             /\ s.owned
-    THEN LET s65 == IF s.fault = "none" /\ ~current
+    THEN LET s73 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s66 == [s65 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s67 == \* forget_identity
-                    [s66 EXCEPT !.identity = "none"]
-             s68 == \* await_poll
-                    [s67 EXCEPT !.polled = FALSE]
-             s69 == \* lose
-                    [s68 EXCEPT !.lost = TRUE,
+             s74 == [s73 EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s75 == \* forget_identity
+                    [s74 EXCEPT !.identity = "none"]
+             s76 == \* await_poll
+                    [s75 EXCEPT !.polled = FALSE]
+             s77 == \* lose
+                    [s76 EXCEPT !.lost = TRUE,
                                 !.callback_running = FALSE,
                                 !.keeps = FALSE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s70 == [s69 EXCEPT !.raised = TRUE]
-             s71 == [s70 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s72 == TimeoutsHeartbeatsDisabled(s71)
-             s73 == IF s72.fault = "none" /\ ~(~s72.revoke_due)
-                    THEN [s72 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s72
-         IN  [s73 EXCEPT !.revoke_due = TRUE]
+             s78 == [s77 EXCEPT !.raised = TRUE]
+             s79 == [s78 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s80 == TimeoutsHeartbeatsDisabled(s79)
+             s81 == [s80 EXCEPT !.pending_said = TRUE]
+             s82 == IF s81.fault = "none" /\ ~(~s81.revoke_due)
+                    THEN [s81 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s81
+             s83 == IF s82.fault = "none" /\ ~s82.pending_said
+                    THEN [s82 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s82
+         IN  [s83 EXCEPT !.revoke_due = TRUE]
     \* PREPARING_REBALANCE.heartbeat_fenced.2 [X2 H3]
     ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
             /\ current
             /\ s.identity = "member"
             /\ s.join_backoff \/ ~s.polled
             /\ ~s.owned
-    THEN LET s74 == IF s.fault = "none" /\ ~current
+    THEN LET s84 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s75 == [s74 EXCEPT !.rebalance = "UNJOINED"]
-             s76 == \* forget_identity
-                    [s75 EXCEPT !.identity = "none"]
-             s77 == \* await_poll
-                    [s76 EXCEPT !.polled = FALSE]
-             s78 == \* drop_rebalance
-                    [s77 EXCEPT !.commit_step = "none",
+             s85 == [s84 EXCEPT !.rebalance = "UNJOINED"]
+             s86 == \* forget_identity
+                    [s85 EXCEPT !.identity = "none"]
+             s87 == \* await_poll
+                    [s86 EXCEPT !.polled = FALSE]
+             s88 == \* drop_rebalance
+                    [s87 EXCEPT !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
-             s79 == [s78 EXCEPT !.raised = TRUE]
-             s80 == [s79 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s80)
+             s89 == [s88 EXCEPT !.raised = TRUE]
+             s90 == [s89 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s90)
     \* REVOKING_PARTITION.heartbeat_fenced.1 [X2 C2 P3 H3]
     ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ ~s.callback_running
-    THEN LET s81 == IF s.fault = "none" /\ ~current
+    THEN LET s91 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s82 == \* forget_identity
-                    [s81 EXCEPT !.identity = "none"]
-             s83 == \* await_poll
-                    [s82 EXCEPT !.polled = FALSE]
-             s84 == \* lose_instead
-                    [s83 EXCEPT !.lost = TRUE,
+             s92 == \* forget_identity
+                    [s91 EXCEPT !.identity = "none"]
+             s93 == \* await_poll
+                    [s92 EXCEPT !.polled = FALSE]
+             s94 == \* lose_instead
+                    [s93 EXCEPT !.lost = TRUE,
                                 !.keeps = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s85 == [s84 EXCEPT !.raised = TRUE]
-             s86 == [s85 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s86)
-    \* REVOKING_PARTITION.heartbeat_fenced.2 [X2 C2 H3]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ s.callback_running
-    THEN LET s87 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s88 == \* forget_identity
-                    [s87 EXCEPT !.identity = "none"]
-             s89 == \* await_poll
-                    [s88 EXCEPT !.polled = FALSE]
-             s90 == [s89 EXCEPT !.raised = TRUE]
-             s91 == [s90 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s91)
-    \* ASSIGNING_PARTITIONS.heartbeat_fenced.1 [X2 C2 H3]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current /\ s.identity = "member"
-    THEN LET s92 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s93 == \* forget_identity
-                    [s92 EXCEPT !.identity = "none"]
-             s94 == \* await_poll
-                    [s93 EXCEPT !.polled = FALSE]
              s95 == [s94 EXCEPT !.raised = TRUE]
              s96 == [s95 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s96)
+    \* REVOKING_PARTITION.heartbeat_fenced.2 [X2 C2 H3]
+    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ s.callback_running
+    THEN LET s97 == IF s.fault = "none" /\ ~current
+                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                    ELSE s
+             s98 == \* forget_identity
+                    [s97 EXCEPT !.identity = "none"]
+             s99 == \* await_poll
+                    [s98 EXCEPT !.polled = FALSE]
+             s100 == [s99 EXCEPT !.raised = TRUE]
+             s101 == [s100 EXCEPT !.in_group = FALSE,
+                                  !.heartbeat_out = FALSE,
+                                  !.beat_due = FALSE,
+                                  !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s101)
+    \* ASSIGNING_PARTITIONS.heartbeat_fenced.1 [X2 C2 H3]
+    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current /\ s.identity = "member"
+    THEN LET s102 == IF s.fault = "none" /\ ~current
+                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                     ELSE s
+             s103 == \* forget_identity
+                     [s102 EXCEPT !.identity = "none"]
+             s104 == \* await_poll
+                     [s103 EXCEPT !.polled = FALSE]
+             s105 == [s104 EXCEPT !.raised = TRUE]
+             s106 == [s105 EXCEPT !.in_group = FALSE,
+                                  !.heartbeat_out = FALSE,
+                                  !.beat_due = FALSE,
+                                  !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s106)
     \* UNJOINED.heartbeat_fenced.2 [J9]
     ELSE IF s.rebalance = "UNJOINED" /\ current
     THEN IF s.fault = "none"
@@ -4921,138 +5399,162 @@ RebalanceCommitFenced(s, current) ==
                               !.will_own = FALSE]
              s6 == [s5 EXCEPT !.raised = TRUE]
              s7 == [s6 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s8 == TimeoutsHeartbeatsDisabled(s7)
-             s9 == IF s8.fault = "none" /\ ~(~s8.revoke_due)
-                   THEN [s8 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s8
-         IN  [s9 EXCEPT !.revoke_due = TRUE]
+             s9 == [s8 EXCEPT !.pending_said = TRUE]
+             s10 == IF s9.fault = "none" /\ ~(~s9.revoke_due)
+                    THEN [s9 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s9
+             s11 == IF s10.fault = "none" /\ ~s10.pending_said
+                    THEN [s10 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s10
+         IN  [s11 EXCEPT !.revoke_due = TRUE]
     \* PARTITION_REVOKED.commit_fenced.1 [X2 C2 H3]
     ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
             /\ current
             /\ s.coordinator_known
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ s.owned
-    THEN LET s10 == IF s.fault = "none" /\ ~current
+    THEN LET s12 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s11 == [s10 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s12 == \* forget_identity
-                    [s11 EXCEPT !.identity = "none"]
-             s13 == \* await_poll
-                    [s12 EXCEPT !.polled = FALSE]
-             s14 == \* lose
-                    [s13 EXCEPT !.lost = TRUE,
+             s13 == [s12 EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s14 == \* forget_identity
+                    [s13 EXCEPT !.identity = "none"]
+             s15 == \* await_poll
+                    [s14 EXCEPT !.polled = FALSE]
+             s16 == \* lose
+                    [s15 EXCEPT !.lost = TRUE,
                                 !.callback_running = FALSE,
                                 !.keeps = FALSE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s15 == [s14 EXCEPT !.raised = TRUE]
-             s16 == [s15 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s17 == TimeoutsHeartbeatsDisabled(s16)
-             s18 == IF s17.fault = "none" /\ ~(~s17.revoke_due)
-                    THEN [s17 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s17
-         IN  [s18 EXCEPT !.revoke_due = TRUE]
+             s17 == [s16 EXCEPT !.raised = TRUE]
+             s18 == [s17 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s19 == TimeoutsHeartbeatsDisabled(s18)
+             s20 == [s19 EXCEPT !.pending_said = TRUE]
+             s21 == IF s20.fault = "none" /\ ~(~s20.revoke_due)
+                    THEN [s20 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s20
+             s22 == IF s21.fault = "none" /\ ~s21.pending_said
+                    THEN [s21 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s21
+         IN  [s22 EXCEPT !.revoke_due = TRUE]
     \* STABLE.commit_fenced.1 [X2 C2 H3]
     ELSE IF /\ s.rebalance = "STABLE"
             /\ current
             /\ s.coordinator_known
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ s.owned
-    THEN LET s19 == IF s.fault = "none" /\ ~current
+    THEN LET s23 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s20 == [s19 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s21 == \* forget_identity
-                    [s20 EXCEPT !.identity = "none"]
-             s22 == \* await_poll
-                    [s21 EXCEPT !.polled = FALSE]
-             s23 == \* lose
-                    [s22 EXCEPT !.lost = TRUE,
+             s24 == [s23 EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s25 == \* forget_identity
+                    [s24 EXCEPT !.identity = "none"]
+             s26 == \* await_poll
+                    [s25 EXCEPT !.polled = FALSE]
+             s27 == \* lose
+                    [s26 EXCEPT !.lost = TRUE,
                                 !.callback_running = FALSE,
                                 !.keeps = FALSE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
-             s24 == [s23 EXCEPT !.raised = TRUE]
-             s25 == [s24 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-             s26 == TimeoutsHeartbeatsDisabled(s25)
-             s27 == IF s26.fault = "none" /\ ~(~s26.revoke_due)
-                    THEN [s26 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s26
-         IN  [s27 EXCEPT !.revoke_due = TRUE]
+             s28 == [s27 EXCEPT !.raised = TRUE]
+             s29 == [s28 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s30 == TimeoutsHeartbeatsDisabled(s29)
+             s31 == [s30 EXCEPT !.pending_said = TRUE]
+             s32 == IF s31.fault = "none" /\ ~(~s31.revoke_due)
+                    THEN [s31 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s31
+             s33 == IF s32.fault = "none" /\ ~s32.pending_said
+                    THEN [s32 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s32
+         IN  [s33 EXCEPT !.revoke_due = TRUE]
     \* PREPARE_REVOCATION.commit_fenced.2 [X2 H3]
     ELSE IF /\ s.rebalance = "PREPARE_REVOCATION"
             /\ current
             /\ s.coordinator_known
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ ~s.owned
-    THEN LET s28 == IF s.fault = "none" /\ ~current
+    THEN LET s34 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s29 == [s28 EXCEPT !.rebalance = "UNJOINED"]
-             s30 == \* forget_identity
-                    [s29 EXCEPT !.identity = "none"]
-             s31 == \* await_poll
-                    [s30 EXCEPT !.polled = FALSE]
-             s32 == \* drop_rebalance
-                    [s31 EXCEPT !.commit_step = "none",
+             s35 == [s34 EXCEPT !.rebalance = "UNJOINED"]
+             s36 == \* forget_identity
+                    [s35 EXCEPT !.identity = "none"]
+             s37 == \* await_poll
+                    [s36 EXCEPT !.polled = FALSE]
+             s38 == \* drop_rebalance
+                    [s37 EXCEPT !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
-             s33 == [s32 EXCEPT !.raised = TRUE]
-             s34 == [s33 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s34)
+             s39 == [s38 EXCEPT !.raised = TRUE]
+             s40 == [s39 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s40)
     \* PARTITION_REVOKED.commit_fenced.2 [X2 H3]
     ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
             /\ current
             /\ s.coordinator_known
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ ~s.owned
-    THEN LET s35 == IF s.fault = "none" /\ ~current
+    THEN LET s41 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s36 == [s35 EXCEPT !.rebalance = "UNJOINED"]
-             s37 == \* forget_identity
-                    [s36 EXCEPT !.identity = "none"]
-             s38 == \* await_poll
-                    [s37 EXCEPT !.polled = FALSE]
-             s39 == \* drop_rebalance
-                    [s38 EXCEPT !.commit_step = "none",
+             s42 == [s41 EXCEPT !.rebalance = "UNJOINED"]
+             s43 == \* forget_identity
+                    [s42 EXCEPT !.identity = "none"]
+             s44 == \* await_poll
+                    [s43 EXCEPT !.polled = FALSE]
+             s45 == \* drop_rebalance
+                    [s44 EXCEPT !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
-             s40 == [s39 EXCEPT !.raised = TRUE]
-             s41 == [s40 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s41)
+             s46 == [s45 EXCEPT !.raised = TRUE]
+             s47 == [s46 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s47)
     \* STABLE.commit_fenced.2 [X2 H3]
     ELSE IF /\ s.rebalance = "STABLE"
             /\ current
             /\ s.coordinator_known
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ ~s.owned
-    THEN LET s42 == IF s.fault = "none" /\ ~current
+    THEN LET s48 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s43 == [s42 EXCEPT !.rebalance = "UNJOINED"]
-             s44 == \* forget_identity
-                    [s43 EXCEPT !.identity = "none"]
-             s45 == \* await_poll
-                    [s44 EXCEPT !.polled = FALSE]
-             s46 == \* drop_rebalance
-                    [s45 EXCEPT !.commit_step = "none",
+             s49 == [s48 EXCEPT !.rebalance = "UNJOINED"]
+             s50 == \* forget_identity
+                    [s49 EXCEPT !.identity = "none"]
+             s51 == \* await_poll
+                    [s50 EXCEPT !.polled = FALSE]
+             s52 == \* drop_rebalance
+                    [s51 EXCEPT !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
-             s47 == [s46 EXCEPT !.raised = TRUE]
-             s48 == [s47 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s48)
+             s53 == [s52 EXCEPT !.raised = TRUE]
+             s54 == [s53 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s54)
     \* REVOKING_PARTITION.commit_fenced.1 [X2 C2 P3 H3]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
             /\ current
@@ -5060,29 +5562,6 @@ RebalanceCommitFenced(s, current) ==
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ s.identity = "member"
             /\ ~s.callback_running
-    THEN LET s49 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s50 == \* forget_identity
-                    [s49 EXCEPT !.identity = "none"]
-             s51 == \* await_poll
-                    [s50 EXCEPT !.polled = FALSE]
-             s52 == \* lose_instead
-                    [s51 EXCEPT !.lost = TRUE,
-                                !.keeps = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s53 == [s52 EXCEPT !.raised = TRUE]
-             s54 == [s53 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s54)
-    \* REVOKING_PARTITION.commit_fenced.2 [X2 C2 H3]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity = "member"
-            /\ s.callback_running
     THEN LET s55 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
@@ -5090,27 +5569,56 @@ RebalanceCommitFenced(s, current) ==
                     [s55 EXCEPT !.identity = "none"]
              s57 == \* await_poll
                     [s56 EXCEPT !.polled = FALSE]
-             s58 == [s57 EXCEPT !.raised = TRUE]
-             s59 == [s58 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s59)
+             s58 == \* lose_instead
+                    [s57 EXCEPT !.lost = TRUE,
+                                !.keeps = FALSE,
+                                !.follow_up = FALSE,
+                                !.will_own = FALSE]
+             s59 == [s58 EXCEPT !.raised = TRUE]
+             s60 == [s59 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s60)
+    \* REVOKING_PARTITION.commit_fenced.2 [X2 C2 H3]
+    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
+            /\ current
+            /\ s.coordinator_known
+            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+            /\ s.identity = "member"
+            /\ s.callback_running
+    THEN LET s61 == IF s.fault = "none" /\ ~current
+                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                    ELSE s
+             s62 == \* forget_identity
+                    [s61 EXCEPT !.identity = "none"]
+             s63 == \* await_poll
+                    [s62 EXCEPT !.polled = FALSE]
+             s64 == [s63 EXCEPT !.raised = TRUE]
+             s65 == [s64 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s65)
     \* ASSIGNING_PARTITIONS.commit_fenced.1 [X2 C2 H3]
     ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
             /\ current
             /\ s.coordinator_known
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ s.identity = "member"
-    THEN LET s60 == IF s.fault = "none" /\ ~current
+    THEN LET s66 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s61 == \* forget_identity
-                    [s60 EXCEPT !.identity = "none"]
-             s62 == \* await_poll
-                    [s61 EXCEPT !.polled = FALSE]
-             s63 == [s62 EXCEPT !.raised = TRUE]
-             s64 == [s63 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s64)
+             s67 == \* forget_identity
+                    [s66 EXCEPT !.identity = "none"]
+             s68 == \* await_poll
+                    [s67 EXCEPT !.polled = FALSE]
+             s69 == [s68 EXCEPT !.raised = TRUE]
+             s70 == [s69 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+         IN  TimeoutsHeartbeatsDisabled(s70)
     \* REVOKING_PARTITION.commit_fenced.4 [M7]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
             /\ current
@@ -5207,104 +5715,82 @@ RebalanceLeaveRequested(s) ==
              s4 == \* send_revoke_partitions
                    [s3 EXCEPT !.lost = FALSE,
                               !.callback_running = FALSE]
-             s5 == IF s4.fault = "none" /\ ~(~s4.revoke_due)
-                   THEN [s4 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s4
-         IN  [s5 EXCEPT !.revoke_due = TRUE]
+             s5 == [s4 EXCEPT !.pending_said = TRUE]
+             s6 == IF s5.fault = "none" /\ ~(~s5.revoke_due)
+                   THEN [s5 EXCEPT !.fault = "callbacks-alternate"]
+                   ELSE s5
+             s7 == IF s6.fault = "none" /\ ~s6.pending_said
+                   THEN [s6 EXCEPT !.fault = "paused-before-revoked"]
+                   ELSE s6
+         IN  [s7 EXCEPT !.revoke_due = TRUE]
     \* PARTITION_REVOKED.leave_requested.1 [C7 L2]
     ELSE IF s.rebalance = "PARTITION_REVOKED" /\ s.owned
-    THEN LET s6 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s7 == \* start_leaving
-                   [s6 EXCEPT !.leaving = TRUE,
+    THEN LET s8 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s9 == \* start_leaving
+                   [s8 EXCEPT !.leaving = TRUE,
                               !.commit_step = "none",
                               !.preparing = FALSE,
                               !.follow_up = FALSE,
                               !.join_backoff = FALSE]
-             s8 == \* pause_owned
-                   [s7 EXCEPT !.keeps = FALSE]
-             s9 == \* send_revoke_partitions
-                   [s8 EXCEPT !.lost = FALSE,
-                              !.callback_running = FALSE]
-             s10 == IF s9.fault = "none" /\ ~(~s9.revoke_due)
-                    THEN [s9 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s9
-         IN  [s10 EXCEPT !.revoke_due = TRUE]
+             s10 == \* pause_owned
+                    [s9 EXCEPT !.keeps = FALSE]
+             s11 == \* send_revoke_partitions
+                    [s10 EXCEPT !.lost = FALSE,
+                                !.callback_running = FALSE]
+             s12 == [s11 EXCEPT !.pending_said = TRUE]
+             s13 == IF s12.fault = "none" /\ ~(~s12.revoke_due)
+                    THEN [s12 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s12
+             s14 == IF s13.fault = "none" /\ ~s13.pending_said
+                    THEN [s13 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s13
+         IN  [s14 EXCEPT !.revoke_due = TRUE]
     \* STABLE.leave_requested.1 [C7 L2]
     ELSE IF s.rebalance = "STABLE" /\ s.owned
-    THEN LET s11 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s12 == \* start_leaving
-                    [s11 EXCEPT !.leaving = TRUE,
+    THEN LET s15 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s16 == \* start_leaving
+                    [s15 EXCEPT !.leaving = TRUE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.join_backoff = FALSE]
-             s13 == \* pause_owned
-                    [s12 EXCEPT !.keeps = FALSE]
-             s14 == \* send_revoke_partitions
-                    [s13 EXCEPT !.lost = FALSE,
+             s17 == \* pause_owned
+                    [s16 EXCEPT !.keeps = FALSE]
+             s18 == \* send_revoke_partitions
+                    [s17 EXCEPT !.lost = FALSE,
                                 !.callback_running = FALSE]
-             s15 == IF s14.fault = "none" /\ ~(~s14.revoke_due)
-                    THEN [s14 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s14
-         IN  [s15 EXCEPT !.revoke_due = TRUE]
-    \* ASSIGNING_PARTITIONS.leave_requested.1 [C7 L2]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.owned /\ s.identity = "member"
-    THEN LET s16 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s17 == \* start_leaving
-                    [s16 EXCEPT !.leaving = TRUE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.join_backoff = FALSE]
-             s18 == \* pause_owned
-                    [s17 EXCEPT !.keeps = FALSE]
-             s19 == \* send_revoke_partitions
-                    [s18 EXCEPT !.lost = FALSE,
-                                !.callback_running = FALSE]
+             s19 == [s18 EXCEPT !.pending_said = TRUE]
              s20 == IF s19.fault = "none" /\ ~(~s19.revoke_due)
                     THEN [s19 EXCEPT !.fault = "callbacks-alternate"]
                     ELSE s19
-         IN  [s20 EXCEPT !.revoke_due = TRUE]
-    \* ASSIGNING_PARTITIONS.leave_requested.2 [C7 C2 L2]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.owned /\ s.identity /= "member"
-    THEN LET s21 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s22 == \* start_leaving
-                    [s21 EXCEPT !.leaving = TRUE,
+             s21 == IF s20.fault = "none" /\ ~s20.pending_said
+                    THEN [s20 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s20
+         IN  [s21 EXCEPT !.revoke_due = TRUE]
+    \* ASSIGNING_PARTITIONS.leave_requested.1 [C7 L2]
+    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.owned /\ s.identity = "member"
+    THEN LET s22 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s23 == \* start_leaving
+                    [s22 EXCEPT !.leaving = TRUE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.join_backoff = FALSE]
-             s23 == \* lose_but_stay
-                    [s22 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.join_backoff = FALSE,
-                                !.will_own = FALSE]
-             s24 == IF s23.fault = "none" /\ ~(~s23.revoke_due)
-                    THEN [s23 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s23
-         IN  [s24 EXCEPT !.revoke_due = TRUE]
-    \* PREPARING_REBALANCE.leave_requested.1 [C7 L2 L3]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.owned
-    THEN LET s25 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s26 == \* start_leaving
-                    [s25 EXCEPT !.leaving = TRUE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.join_backoff = FALSE]
-             s27 == \* lose_but_stay
-                    [s26 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.join_backoff = FALSE,
-                                !.will_own = FALSE]
-             s28 == IF s27.fault = "none" /\ ~(~s27.revoke_due)
-                    THEN [s27 EXCEPT !.fault = "callbacks-alternate"]
+             s24 == \* pause_owned
+                    [s23 EXCEPT !.keeps = FALSE]
+             s25 == \* send_revoke_partitions
+                    [s24 EXCEPT !.lost = FALSE,
+                                !.callback_running = FALSE]
+             s26 == [s25 EXCEPT !.pending_said = TRUE]
+             s27 == IF s26.fault = "none" /\ ~(~s26.revoke_due)
+                    THEN [s26 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s26
+             s28 == IF s27.fault = "none" /\ ~s27.pending_said
+                    THEN [s27 EXCEPT !.fault = "paused-before-revoked"]
                     ELSE s27
          IN  [s28 EXCEPT !.revoke_due = TRUE]
-    \* COMPLETING_REBALANCE.leave_requested.1 [C7 L2 L3]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ s.owned
+    \* ASSIGNING_PARTITIONS.leave_requested.2 [C7 C2 L2]
+    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.owned /\ s.identity /= "member"
     THEN LET s29 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
              s30 == \* start_leaving
                     [s29 EXCEPT !.leaving = TRUE,
@@ -5318,15 +5804,65 @@ RebalanceLeaveRequested(s) ==
                                 !.keeps = FALSE,
                                 !.join_backoff = FALSE,
                                 !.will_own = FALSE]
-             s32 == IF s31.fault = "none" /\ ~(~s31.revoke_due)
-                    THEN [s31 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s31
-         IN  [s32 EXCEPT !.revoke_due = TRUE]
+             s32 == [s31 EXCEPT !.pending_said = TRUE]
+             s33 == IF s32.fault = "none" /\ ~(~s32.revoke_due)
+                    THEN [s32 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s32
+             s34 == IF s33.fault = "none" /\ ~s33.pending_said
+                    THEN [s33 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s33
+         IN  [s34 EXCEPT !.revoke_due = TRUE]
+    \* PREPARING_REBALANCE.leave_requested.1 [C7 L2 L3]
+    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.owned
+    THEN LET s35 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s36 == \* start_leaving
+                    [s35 EXCEPT !.leaving = TRUE,
+                                !.commit_step = "none",
+                                !.preparing = FALSE,
+                                !.follow_up = FALSE,
+                                !.join_backoff = FALSE]
+             s37 == \* lose_but_stay
+                    [s36 EXCEPT !.lost = TRUE,
+                                !.callback_running = FALSE,
+                                !.keeps = FALSE,
+                                !.join_backoff = FALSE,
+                                !.will_own = FALSE]
+             s38 == [s37 EXCEPT !.pending_said = TRUE]
+             s39 == IF s38.fault = "none" /\ ~(~s38.revoke_due)
+                    THEN [s38 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s38
+             s40 == IF s39.fault = "none" /\ ~s39.pending_said
+                    THEN [s39 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s39
+         IN  [s40 EXCEPT !.revoke_due = TRUE]
+    \* COMPLETING_REBALANCE.leave_requested.1 [C7 L2 L3]
+    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ s.owned
+    THEN LET s41 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s42 == \* start_leaving
+                    [s41 EXCEPT !.leaving = TRUE,
+                                !.commit_step = "none",
+                                !.preparing = FALSE,
+                                !.follow_up = FALSE,
+                                !.join_backoff = FALSE]
+             s43 == \* lose_but_stay
+                    [s42 EXCEPT !.lost = TRUE,
+                                !.callback_running = FALSE,
+                                !.keeps = FALSE,
+                                !.join_backoff = FALSE,
+                                !.will_own = FALSE]
+             s44 == [s43 EXCEPT !.pending_said = TRUE]
+             s45 == IF s44.fault = "none" /\ ~(~s44.revoke_due)
+                    THEN [s44 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s44
+             s46 == IF s45.fault = "none" /\ ~s45.pending_said
+                    THEN [s45 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s45
+         IN  [s46 EXCEPT !.revoke_due = TRUE]
     \* PREPARING_REBALANCE.leave_requested.2 [L1 L2 L3]
     ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ ~s.owned
-    THEN LET s33 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s34 == \* leave
-                    [s33 EXCEPT !.leaving = FALSE,
+    THEN LET s47 == [s EXCEPT !.rebalance = "UNJOINED"]
+             s48 == \* leave
+                    [s47 EXCEPT !.leaving = FALSE,
                                 !.subscribed = FALSE,
                                 !.polled = FALSE,
                                 !.join_backoff = FALSE,
@@ -5335,17 +5871,17 @@ RebalanceLeaveRequested(s) ==
                                 !.preparing = FALSE,
                                 !.will_own = FALSE,
                                 !.keeps = FALSE]
-             s35 == [s34 EXCEPT !.left = TRUE,
+             s49 == [s48 EXCEPT !.left = TRUE,
                                 !.call_out = "none",
                                 !.generation_unused = FALSE,
                                 !.commit_out = FALSE,
                                 !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s35)
+         IN  RebalanceLeaveNeeded(s49)
     \* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3]
     ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ ~s.owned
-    THEN LET s36 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s37 == \* leave
-                    [s36 EXCEPT !.leaving = FALSE,
+    THEN LET s50 == [s EXCEPT !.rebalance = "UNJOINED"]
+             s51 == \* leave
+                    [s50 EXCEPT !.leaving = FALSE,
                                 !.subscribed = FALSE,
                                 !.polled = FALSE,
                                 !.join_backoff = FALSE,
@@ -5354,17 +5890,17 @@ RebalanceLeaveRequested(s) ==
                                 !.preparing = FALSE,
                                 !.will_own = FALSE,
                                 !.keeps = FALSE]
-             s38 == [s37 EXCEPT !.left = TRUE,
+             s52 == [s51 EXCEPT !.left = TRUE,
                                 !.call_out = "none",
                                 !.generation_unused = FALSE,
                                 !.commit_out = FALSE,
                                 !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s38)
+         IN  RebalanceLeaveNeeded(s52)
     \* PREPARE_REVOCATION.leave_requested.2 [L1 L2 L3]
     ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ ~s.owned
-    THEN LET s39 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s40 == \* leave
-                    [s39 EXCEPT !.leaving = FALSE,
+    THEN LET s53 == [s EXCEPT !.rebalance = "UNJOINED"]
+             s54 == \* leave
+                    [s53 EXCEPT !.leaving = FALSE,
                                 !.subscribed = FALSE,
                                 !.polled = FALSE,
                                 !.join_backoff = FALSE,
@@ -5373,17 +5909,17 @@ RebalanceLeaveRequested(s) ==
                                 !.preparing = FALSE,
                                 !.will_own = FALSE,
                                 !.keeps = FALSE]
-             s41 == [s40 EXCEPT !.left = TRUE,
+             s55 == [s54 EXCEPT !.left = TRUE,
                                 !.call_out = "none",
                                 !.generation_unused = FALSE,
                                 !.commit_out = FALSE,
                                 !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s41)
+         IN  RebalanceLeaveNeeded(s55)
     \* PARTITION_REVOKED.leave_requested.2 [L1 L2 L3]
     ELSE IF s.rebalance = "PARTITION_REVOKED" /\ ~s.owned
-    THEN LET s42 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s43 == \* leave
-                    [s42 EXCEPT !.leaving = FALSE,
+    THEN LET s56 == [s EXCEPT !.rebalance = "UNJOINED"]
+             s57 == \* leave
+                    [s56 EXCEPT !.leaving = FALSE,
                                 !.subscribed = FALSE,
                                 !.polled = FALSE,
                                 !.join_backoff = FALSE,
@@ -5392,17 +5928,17 @@ RebalanceLeaveRequested(s) ==
                                 !.preparing = FALSE,
                                 !.will_own = FALSE,
                                 !.keeps = FALSE]
-             s44 == [s43 EXCEPT !.left = TRUE,
+             s58 == [s57 EXCEPT !.left = TRUE,
                                 !.call_out = "none",
                                 !.generation_unused = FALSE,
                                 !.commit_out = FALSE,
                                 !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s44)
+         IN  RebalanceLeaveNeeded(s58)
     \* COMPLETING_REBALANCE.leave_requested.2 [L1 L2 L3]
     ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ ~s.owned
-    THEN LET s45 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s46 == \* leave
-                    [s45 EXCEPT !.leaving = FALSE,
+    THEN LET s59 == [s EXCEPT !.rebalance = "UNJOINED"]
+             s60 == \* leave
+                    [s59 EXCEPT !.leaving = FALSE,
                                 !.subscribed = FALSE,
                                 !.polled = FALSE,
                                 !.join_backoff = FALSE,
@@ -5411,17 +5947,17 @@ RebalanceLeaveRequested(s) ==
                                 !.preparing = FALSE,
                                 !.will_own = FALSE,
                                 !.keeps = FALSE]
-             s47 == [s46 EXCEPT !.left = TRUE,
+             s61 == [s60 EXCEPT !.left = TRUE,
                                 !.call_out = "none",
                                 !.generation_unused = FALSE,
                                 !.commit_out = FALSE,
                                 !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s47)
+         IN  RebalanceLeaveNeeded(s61)
     \* STABLE.leave_requested.2 [L1 L2 L3]
     ELSE IF s.rebalance = "STABLE" /\ ~s.owned
-    THEN LET s48 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s49 == \* leave
-                    [s48 EXCEPT !.leaving = FALSE,
+    THEN LET s62 == [s EXCEPT !.rebalance = "UNJOINED"]
+             s63 == \* leave
+                    [s62 EXCEPT !.leaving = FALSE,
                                 !.subscribed = FALSE,
                                 !.polled = FALSE,
                                 !.join_backoff = FALSE,
@@ -5430,15 +5966,15 @@ RebalanceLeaveRequested(s) ==
                                 !.preparing = FALSE,
                                 !.will_own = FALSE,
                                 !.keeps = FALSE]
-             s50 == [s49 EXCEPT !.left = TRUE,
+             s64 == [s63 EXCEPT !.left = TRUE,
                                 !.call_out = "none",
                                 !.generation_unused = FALSE,
                                 !.commit_out = FALSE,
                                 !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s50)
+         IN  RebalanceLeaveNeeded(s64)
     \* UNJOINED.leave_requested.1 [L1 L2 L3]
     ELSE IF s.rebalance = "UNJOINED" /\ (s.subscribed \/ s.identity /= "none")
-    THEN LET s51 == \* leave
+    THEN LET s65 == \* leave
                     [s EXCEPT !.leaving = FALSE,
                               !.subscribed = FALSE,
                               !.polled = FALSE,
@@ -5448,12 +5984,12 @@ RebalanceLeaveRequested(s) ==
                               !.preparing = FALSE,
                               !.will_own = FALSE,
                               !.keeps = FALSE]
-             s52 == [s51 EXCEPT !.left = TRUE,
+             s66 == [s65 EXCEPT !.left = TRUE,
                                 !.call_out = "none",
                                 !.generation_unused = FALSE,
                                 !.commit_out = FALSE,
                                 !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s52)
+         IN  RebalanceLeaveNeeded(s66)
     \* REVOKING_PARTITION.leave_requested.1 [C7 L2]
     ELSE IF s.rebalance = "REVOKING_PARTITION" /\ ~s.leaving
     THEN \* start_leaving
@@ -5529,45 +6065,60 @@ ConnectionStopped(s) ==
              s4 == IF s3.fault = "none" /\ ~(~s3.coordinator_known)
                    THEN [s3 EXCEPT !.fault = "forget-then-fail"]
                    ELSE s3
-             s5 == [s4 EXCEPT !.call_out = "none",
+             s5 == IF s4.fault = "none" /\ ~s4.suspect
+                   THEN [s4 EXCEPT !.fault = "forget-with-reason"]
+                   ELSE s4
+             s6 == [s5 EXCEPT !.beat_due = s5.beat_due /\ ~s5.heartbeat_out,
+                              !.suspect = FALSE,
+                              !.call_out = "none",
                               !.heartbeat_out = FALSE,
                               !.commit_out = FALSE]
-             s6 == TimeoutsCoordinatorLost(s5)
-         IN  RebalanceCoordinatorLost(s6)
+             s7 == TimeoutsCoordinatorLost(s6)
+         IN  RebalanceCoordinatorLost(s7)
     \* COORDINATOR_DISCOVERY.stopped.1 [L4]
     ELSE IF s.connection = "COORDINATOR_DISCOVERY"
-    THEN LET s7 == [s EXCEPT !.connection = "DOWN"]
-             s8 == \* forget_coordinator
-                   [s7 EXCEPT !.coordinator_known = FALSE]
-             s9 == \* need_nothing
-                   [s8 EXCEPT !.member_needs = FALSE,
-                              !.asked = FALSE,
-                              !.lookup_wait = "none"]
-             s10 == IF s9.fault = "none" /\ ~(~s9.coordinator_known)
-                    THEN [s9 EXCEPT !.fault = "forget-then-fail"]
-                    ELSE s9
-             s11 == [s10 EXCEPT !.call_out = "none",
+    THEN LET s8 == [s EXCEPT !.connection = "DOWN"]
+             s9 == \* forget_coordinator
+                   [s8 EXCEPT !.coordinator_known = FALSE]
+             s10 == \* need_nothing
+                    [s9 EXCEPT !.member_needs = FALSE,
+                               !.asked = FALSE,
+                               !.lookup_wait = "none"]
+             s11 == IF s10.fault = "none" /\ ~(~s10.coordinator_known)
+                    THEN [s10 EXCEPT !.fault = "forget-then-fail"]
+                    ELSE s10
+             s12 == IF s11.fault = "none" /\ ~s11.suspect
+                    THEN [s11 EXCEPT !.fault = "forget-with-reason"]
+                    ELSE s11
+             s13 == [s12 EXCEPT !.beat_due = s12.beat_due /\ ~s12.heartbeat_out,
+                                !.suspect = FALSE,
+                                !.call_out = "none",
                                 !.heartbeat_out = FALSE,
                                 !.commit_out = FALSE]
-             s12 == TimeoutsCoordinatorLost(s11)
-         IN  RebalanceCoordinatorLost(s12)
+             s14 == TimeoutsCoordinatorLost(s13)
+         IN  RebalanceCoordinatorLost(s14)
     \* STABLE.stopped.1 [L4]
     ELSE IF s.connection = "STABLE"
-    THEN LET s13 == [s EXCEPT !.connection = "DOWN"]
-             s14 == \* forget_coordinator
-                    [s13 EXCEPT !.coordinator_known = FALSE]
-             s15 == \* need_nothing
-                    [s14 EXCEPT !.member_needs = FALSE,
+    THEN LET s15 == [s EXCEPT !.connection = "DOWN"]
+             s16 == \* forget_coordinator
+                    [s15 EXCEPT !.coordinator_known = FALSE]
+             s17 == \* need_nothing
+                    [s16 EXCEPT !.member_needs = FALSE,
                                 !.asked = FALSE,
                                 !.lookup_wait = "none"]
-             s16 == IF s15.fault = "none" /\ ~(~s15.coordinator_known)
-                    THEN [s15 EXCEPT !.fault = "forget-then-fail"]
-                    ELSE s15
-             s17 == [s16 EXCEPT !.call_out = "none",
+             s18 == IF s17.fault = "none" /\ ~(~s17.coordinator_known)
+                    THEN [s17 EXCEPT !.fault = "forget-then-fail"]
+                    ELSE s17
+             s19 == IF s18.fault = "none" /\ ~s18.suspect
+                    THEN [s18 EXCEPT !.fault = "forget-with-reason"]
+                    ELSE s18
+             s20 == [s19 EXCEPT !.beat_due = s19.beat_due /\ ~s19.heartbeat_out,
+                                !.suspect = FALSE,
+                                !.call_out = "none",
                                 !.heartbeat_out = FALSE,
                                 !.commit_out = FALSE]
-             s18 == TimeoutsCoordinatorLost(s17)
-         IN  RebalanceCoordinatorLost(s18)
+             s21 == TimeoutsCoordinatorLost(s20)
+         IN  RebalanceCoordinatorLost(s21)
     ELSE s
 
 \* connection hears: COMMIT or FETCH_COMMITTED: an event with required_coordinator
@@ -5582,7 +6133,13 @@ ConnectionCommitOrFetchAsked(s) ==
              s4 == IF s3.fault = "none" /\ ~(~s3.lookup_out)
                    THEN [s3 EXCEPT !.fault = "one-lookup"]
                    ELSE s3
-         IN  [s4 EXCEPT !.lookup_out = TRUE]
+             s5 == IF s4.fault = "none" /\ ~(s4.member_needs \/ s4.asks_open)
+                   THEN [s4 EXCEPT !.fault = "lookup-is-needed"]
+                   ELSE s4
+             s6 == IF s5.fault = "none" /\ ~(s5.lookup_rests = "none")
+                   THEN [s5 EXCEPT !.fault = "lookup-waits"]
+                   ELSE s5
+         IN  [s6 EXCEPT !.lookup_out = TRUE]
     \* INITIALIZED.commit_or_fetch_asked.2 [D3]
     ELSE IF s.connection = "INITIALIZED" /\ s.lookup_wait = "backoff"
     THEN \* note_ask
@@ -5714,7 +6271,13 @@ ConnectionLookupBackoffElapsed(s) ==
              s3 == IF s2.fault = "none" /\ ~(~s2.lookup_out)
                    THEN [s2 EXCEPT !.fault = "one-lookup"]
                    ELSE s2
-         IN  [s3 EXCEPT !.lookup_out = TRUE]
+             s4 == IF s3.fault = "none" /\ ~(s3.member_needs \/ s3.asks_open)
+                   THEN [s3 EXCEPT !.fault = "lookup-is-needed"]
+                   ELSE s3
+             s5 == IF s4.fault = "none" /\ ~(s4.lookup_rests = "none")
+                   THEN [s4 EXCEPT !.fault = "lookup-waits"]
+                   ELSE s4
+         IN  [s5 EXCEPT !.lookup_out = TRUE]
     \* INITIALIZED.lookup_backoff_elapsed.2 [D7]
     ELSE IF s.connection = "INITIALIZED" /\ s.lookup_wait = "backoff" /\ ~(s.member_needs \/ s.asked)
     THEN \* end_lookup_wait
@@ -5731,7 +6294,13 @@ ConnectionApplicationPolled(s) ==
              s3 == IF s2.fault = "none" /\ ~(~s2.lookup_out)
                    THEN [s2 EXCEPT !.fault = "one-lookup"]
                    ELSE s2
-         IN  [s3 EXCEPT !.lookup_out = TRUE]
+             s4 == IF s3.fault = "none" /\ ~(s3.member_needs \/ s3.asks_open)
+                   THEN [s3 EXCEPT !.fault = "lookup-is-needed"]
+                   ELSE s3
+             s5 == IF s4.fault = "none" /\ ~(s4.lookup_rests = "none")
+                   THEN [s4 EXCEPT !.fault = "lookup-waits"]
+                   ELSE s4
+         IN  [s5 EXCEPT !.lookup_out = TRUE]
     \* INITIALIZED.application_polled.2 [D7]
     ELSE IF s.connection = "INITIALIZED" /\ s.lookup_wait = "poll" /\ ~(s.member_needs \/ s.asked)
     THEN \* end_lookup_wait
@@ -5758,15 +6327,26 @@ ConnectionAskCoordinatorGone(s, current) ==
              s5 == IF s4.fault = "none" /\ ~(~s4.coordinator_known)
                    THEN [s4 EXCEPT !.fault = "forget-then-fail"]
                    ELSE s4
-             s6 == [s5 EXCEPT !.call_out = "none",
+             s6 == IF s5.fault = "none" /\ ~s5.suspect
+                   THEN [s5 EXCEPT !.fault = "forget-with-reason"]
+                   ELSE s5
+             s7 == [s6 EXCEPT !.beat_due = s6.beat_due /\ ~s6.heartbeat_out,
+                              !.suspect = FALSE,
+                              !.call_out = "none",
                               !.heartbeat_out = FALSE,
                               !.commit_out = FALSE]
-             s7 == TimeoutsCoordinatorLost(s6)
-             s8 == RebalanceCoordinatorLost(s7)
-             s9 == IF s8.fault = "none" /\ ~(~s8.lookup_out)
-                   THEN [s8 EXCEPT !.fault = "one-lookup"]
-                   ELSE s8
-         IN  [s9 EXCEPT !.lookup_out = TRUE]
+             s8 == TimeoutsCoordinatorLost(s7)
+             s9 == RebalanceCoordinatorLost(s8)
+             s10 == IF s9.fault = "none" /\ ~(~s9.lookup_out)
+                    THEN [s9 EXCEPT !.fault = "one-lookup"]
+                    ELSE s9
+             s11 == IF s10.fault = "none" /\ ~(s10.member_needs \/ s10.asks_open)
+                    THEN [s10 EXCEPT !.fault = "lookup-is-needed"]
+                    ELSE s10
+             s12 == IF s11.fault = "none" /\ ~(s11.lookup_rests = "none")
+                    THEN [s11 EXCEPT !.fault = "lookup-waits"]
+                    ELSE s11
+         IN  [s12 EXCEPT !.lookup_out = TRUE]
     \* DOWN.ask_coordinator_gone.2 [J9]
     ELSE IF s.connection = "DOWN" /\ current
     THEN IF s.fault = "none"
@@ -5849,7 +6429,9 @@ Started ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* the background thread ends [application]
 Stopped ==
@@ -5872,7 +6454,10 @@ Stopped ==
                                         !.in_group = FALSE,
                                         !.has_id = FALSE,
                                         !.lookup_out = FALSE,
-                                        !.may_join = FALSE]
+                                        !.may_join = FALSE,
+                                        !.asks_open = FALSE,
+                                        !.lookup_rests = "none",
+                                        !.suspect = TRUE]
                     s2 == TimeoutsStopped(s1)
                     s3 == RebalanceStopped(s2)
                     s4 == ConnectionStopped(s3)
@@ -5881,7 +6466,9 @@ Stopped ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* subscribe(); the server event SUBSCRIBE [application]
 SubscribedToTopics ==
@@ -5896,14 +6483,20 @@ SubscribedToTopics ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* poll(); the server event POLL [application]
 ApplicationPolled ==
     /\ state.configured
     /\ state.fault = "none"
     /\ ~(state.connection = "DOWN")
-    /\ state' = LET s1 == [state EXCEPT !.may_join = state.subscribed]
+    /\ state' = LET s1 == [state EXCEPT !.may_join = state.subscribed,
+                                        !.poll_late = FALSE,
+                                        !.lookup_rests = IF state.lookup_rests = "poll"
+                                                         THEN "none"
+                                                         ELSE state.lookup_rests]
                     s2 == TimeoutsApplicationPolled(s1)
                     s3 == RebalanceApplicationPolled(s2)
                     s4 == ConnectionApplicationPolled(s3)
@@ -5912,19 +6505,24 @@ ApplicationPolled ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* poll() only raised an error that was waiting for it [application]
 PollRaised ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == TimeoutsPollRaised(state)
-                    s2 == TimeoutsTurnEnded(s1)
-                IN  [s2 EXCEPT !.has_id = s2.has_id /\ ~s2.left /\ ~(s2.stalled /\ s2.static),
+    /\ state' = LET s1 == [state EXCEPT !.poll_late = FALSE]
+                    s2 == TimeoutsPollRaised(s1)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* the subscription changed, the leader sees other metadata, or enforceRebalance() [application]
 RejoinRequested ==
@@ -5938,7 +6536,9 @@ RejoinRequested ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* unsubscribe(), or close() after its commit; the server event CLOSE [application]
 LeaveRequested ==
@@ -5953,7 +6553,9 @@ LeaveRequested ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* the polling thread has taken REVOKE_PARTITIONS from its queue [application]
 CallbackStarted ==
@@ -5975,7 +6577,9 @@ CallbackStarted ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* PARTITIONS_REVOKED: the listener has returned [application]
 PartitionsRevoked ==
@@ -5991,14 +6595,20 @@ PartitionsRevoked ==
     /\ ~(state.rebalance = "STABLE")
     /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
     /\ ~(state.rebalance = "REVOKING_PARTITION" /\ ~state.callback_running)
-    /\ state' = LET s1 == [state EXCEPT !.revoke_due = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.revoke_due = FALSE,
+                                        !.removal_due = TRUE]
                     s2 == RebalancePartitionsRevoked(s1)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.removal_due)
+                          THEN [s3 EXCEPT !.fault = "revoked-is-removed"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* PARTITIONS_ASSIGNED: the listener has returned [application]
 PartitionsAssigned ==
@@ -6012,32 +6622,43 @@ PartitionsAssigned ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* COMMIT or FETCH_COMMITTED: an event with required_coordinator [application]
 CommitOrFetchAsked ==
     /\ state.configured
     /\ state.fault = "none"
     /\ ~(state.connection = "DOWN")
-    /\ state' = LET s1 == ConnectionCommitOrFetchAsked(state)
-                    s2 == TimeoutsTurnEnded(s1)
-                IN  [s2 EXCEPT !.has_id = s2.has_id /\ ~s2.left /\ ~(s2.stalled /\ s2.static),
+    /\ state' = LET s1 == [state EXCEPT !.asks_open = TRUE,
+                                        !.lookup_rests = IF state.lookup_rests = "poll"
+                                                         THEN "none"
+                                                         ELSE state.lookup_rests]
+                    s2 == ConnectionCommitOrFetchAsked(s1)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* every commit and every question for committed offsets has been answered, or given up [application]
 AsksSettled ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == ConnectionAsksSettled(state)
-                    s2 == TimeoutsTurnEnded(s1)
-                IN  [s2 EXCEPT !.has_id = s2.has_id /\ ~s2.left /\ ~(s2.stalled /\ s2.static),
+    /\ state' = LET s1 == [state EXCEPT !.asks_open = FALSE]
+                    s2 == ConnectionAsksSettled(s1)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* FindCoordinator: NONE [message]
 LookupFoundNotCurrent ==
@@ -6064,7 +6685,9 @@ LookupFoundCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* FindCoordinator: loading, not available, no answer [message]
 LookupRetriableNotCurrent ==
@@ -6080,14 +6703,17 @@ LookupRetriableCurrent ==
     /\ ~(state.connection = "DOWN")
     /\ ~(state.connection = "INITIALIZED")
     /\ ~(state.connection = "STABLE")
-    /\ state' = LET s1 == [state EXCEPT !.lookup_out = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.lookup_out = FALSE,
+                                        !.lookup_rests = "backoff"]
                     s2 == ConnectionLookupRetriable(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* FindCoordinator: not authorised, or anything else [message]
 LookupFatalNotCurrent ==
@@ -6103,7 +6729,9 @@ LookupFatalCurrent ==
     /\ ~(state.connection = "DOWN")
     /\ ~(state.connection = "INITIALIZED")
     /\ ~(state.connection = "STABLE")
-    /\ state' = LET s1 == [state EXCEPT !.lookup_out = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.lookup_out = FALSE,
+                                        !.lookup_rests = "poll",
+                                        !.asks_open = FALSE]
                     s2 == ConnectionLookupFatal(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                     s4 == IF s3.fault = "none" /\ ~s3.raised
@@ -6113,7 +6741,9 @@ LookupFatalCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* JoinGroup: NONE [message]
 JoinAcceptedNotCurrent ==
@@ -6145,7 +6775,9 @@ JoinAcceptedCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* JoinGroup: come back with this id (KIP-394) [message]
 JoinMemberIdRequiredNotCurrent ==
@@ -6175,7 +6807,9 @@ JoinMemberIdRequiredCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* JoinGroup: again, at once [message]
 JoinRebalanceInProgressNotCurrent ==
@@ -6204,7 +6838,9 @@ JoinRebalanceInProgressCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* JoinGroup: the coordinator does not know this id [message]
 JoinUnknownMemberNotCurrent ==
@@ -6238,7 +6874,9 @@ JoinUnknownMemberCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* JoinGroup: again, after a backoff [message]
 JoinCoordinatorLoadingNotCurrent ==
@@ -6267,7 +6905,9 @@ JoinCoordinatorLoadingCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* JoinGroup: not the coordinator, or no answer [message]
 JoinCoordinatorGoneNotCurrent ==
@@ -6289,14 +6929,17 @@ JoinCoordinatorGoneCurrent ==
     /\ ~(state.rebalance = "STABLE")
     /\ ~(/\ state.rebalance = "PREPARING_REBALANCE"
          /\ ~(state.polled /\ state.coordinator_known /\ ~state.join_backoff))
-    /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.suspect = TRUE]
                     s2 == RebalanceJoinCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* JoinGroup: another process has this instance id [message]
 JoinFencedNotCurrent ==
@@ -6334,7 +6977,9 @@ JoinFencedCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* JoinGroup: what only the application can mend [message]
 JoinFatalNotCurrent ==
@@ -6367,7 +7012,9 @@ JoinFatalCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedNotCurrentNotTakesNotRetainsNotGains ==
@@ -6443,7 +7090,9 @@ SyncAcceptedCurrentNotTakesNotRetainsNotGains ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentNotTakesNotRetainsGains ==
@@ -6463,7 +7112,9 @@ SyncAcceptedCurrentNotTakesNotRetainsGains ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentNotTakesRetainsNotGains ==
@@ -6483,7 +7134,9 @@ SyncAcceptedCurrentNotTakesRetainsNotGains ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentNotTakesRetainsGains ==
@@ -6503,7 +7156,9 @@ SyncAcceptedCurrentNotTakesRetainsGains ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentTakesNotRetainsNotGains ==
@@ -6523,7 +7178,9 @@ SyncAcceptedCurrentTakesNotRetainsNotGains ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentTakesNotRetainsGains ==
@@ -6543,7 +7200,9 @@ SyncAcceptedCurrentTakesNotRetainsGains ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentTakesRetainsNotGains ==
@@ -6563,7 +7222,9 @@ SyncAcceptedCurrentTakesRetainsNotGains ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentTakesRetainsGains ==
@@ -6583,7 +7244,9 @@ SyncAcceptedCurrentTakesRetainsGains ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: the next rebalance has begun [message]
 SyncRebalanceInProgressNotCurrent ==
@@ -6610,7 +7273,9 @@ SyncRebalanceInProgressCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: the coordinator does not know this id [message]
 SyncUnknownMemberNotCurrent ==
@@ -6642,7 +7307,9 @@ SyncUnknownMemberCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: an older or newer generation [message]
 SyncIllegalGenerationNotCurrent ==
@@ -6673,7 +7340,9 @@ SyncIllegalGenerationCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: not the coordinator, or no answer [message]
 SyncCoordinatorGoneNotCurrent ==
@@ -6693,14 +7362,17 @@ SyncCoordinatorGoneCurrent ==
     /\ ~(state.rebalance = "STABLE")
     /\ ~(state.rebalance = "REVOKING_PARTITION")
     /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
-    /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.suspect = TRUE]
                     s2 == RebalanceSyncCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: another process has this instance id [message]
 SyncFencedNotCurrent ==
@@ -6736,7 +7408,9 @@ SyncFencedCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: what only the application can mend [message]
 SyncFatalNotCurrent ==
@@ -6767,7 +7441,9 @@ SyncFatalCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* Heartbeat: NONE [message]
 HeartbeatOkNotCurrent ==
@@ -6790,7 +7466,9 @@ HeartbeatOkCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* Heartbeat: a rebalance is announced [message]
 HeartbeatRebalanceInProgressNotCurrent ==
@@ -6820,7 +7498,9 @@ HeartbeatRebalanceInProgressCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* Heartbeat: the coordinator does not know this id [message]
 HeartbeatUnknownMemberNotCurrent ==
@@ -6855,7 +7535,9 @@ HeartbeatUnknownMemberCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* Heartbeat: an older or newer generation [message]
 HeartbeatIllegalGenerationNotCurrent ==
@@ -6889,7 +7571,9 @@ HeartbeatIllegalGenerationCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* Heartbeat: another process has this instance id [message]
 HeartbeatFencedNotCurrent ==
@@ -6928,7 +7612,9 @@ HeartbeatFencedCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* Heartbeat: not the coordinator, or no answer [message]
 HeartbeatCoordinatorGoneNotCurrent ==
@@ -6944,14 +7630,18 @@ HeartbeatCoordinatorGoneCurrent ==
     /\ ~(state.timeouts = "STOPPED")
     /\ ~(state.timeouts = "DISABLED")
     /\ ~(state.timeouts = "IDLE")
-    /\ state' = LET s1 == [state EXCEPT !.heartbeat_out = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.heartbeat_out = FALSE,
+                                        !.beat_due = FALSE,
+                                        !.suspect = TRUE]
                     s2 == TimeoutsHeartbeatCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* Heartbeat: again, after a backoff [message]
 HeartbeatRetriableNotCurrent ==
@@ -6967,14 +7657,17 @@ HeartbeatRetriableCurrent ==
     /\ ~(state.timeouts = "STOPPED")
     /\ ~(state.timeouts = "DISABLED")
     /\ ~(state.timeouts = "IDLE")
-    /\ state' = LET s1 == [state EXCEPT !.heartbeat_out = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.heartbeat_out = FALSE,
+                                        !.beat_due = FALSE]
                     s2 == TimeoutsHeartbeatRetriable(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* Heartbeat: any other error [message]
 HeartbeatErrorNotCurrent ==
@@ -6990,7 +7683,8 @@ HeartbeatErrorCurrent ==
     /\ ~(state.timeouts = "STOPPED")
     /\ ~(state.timeouts = "DISABLED")
     /\ ~(state.timeouts = "IDLE")
-    /\ state' = LET s1 == [state EXCEPT !.heartbeat_out = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.heartbeat_out = FALSE,
+                                        !.beat_due = FALSE]
                     s2 == TimeoutsHeartbeatError(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                     s4 == IF s3.fault = "none" /\ ~s3.raised
@@ -7000,7 +7694,9 @@ HeartbeatErrorCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* OffsetCommit: NONE, or an error that ends the attempt [message]
 CommitSettledNotCurrent ==
@@ -7043,7 +7739,9 @@ CommitSettledCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* OffsetCommit: again, after a backoff [message]
 CommitRetriableNotCurrent ==
@@ -7086,7 +7784,9 @@ CommitRetriableCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* OffsetCommit: not the coordinator, or no answer [message]
 CommitCoordinatorGoneNotCurrent ==
@@ -7122,14 +7822,17 @@ CommitCoordinatorGoneCurrent ==
          /\ ~(/\ state.coordinator_known
               /\ \/ state.commit_step = "out"
                  \/ state.commit_step = "none" /\ state.owned /\ state.identity = "member"))
-    /\ state' = LET s1 == [state EXCEPT !.commit_out = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.commit_out = FALSE,
+                                        !.suspect = TRUE]
                     s2 == RebalanceCommitCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* OffsetCommit: the group rebalances [message]
 CommitRebalanceInProgressNotCurrent ==
@@ -7182,7 +7885,9 @@ CommitRebalanceInProgressCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* OffsetCommit: the coordinator does not know this id [message]
 CommitUnknownMemberNotCurrent ==
@@ -7240,7 +7945,9 @@ CommitUnknownMemberCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* OffsetCommit: an older or newer generation [message]
 CommitIllegalGenerationNotCurrent ==
@@ -7297,7 +8004,9 @@ CommitIllegalGenerationCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* OffsetCommit: another process has this instance id [message]
 CommitFencedNotCurrent ==
@@ -7359,7 +8068,9 @@ CommitFencedCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* OffsetFetch: not the coordinator, or no answer [message]
 AskCoordinatorGoneNotCurrent ==
@@ -7376,53 +8087,65 @@ AskCoordinatorGoneCurrent ==
     /\ ~(state.connection = "INITIALIZED")
     /\ ~(state.connection = "COORDINATOR_DISCOVERY")
     /\ ~(state.connection = "STABLE" /\ ~state.asked)
-    /\ state' = LET s1 == ConnectionAskCoordinatorGone(state, TRUE)
-                    s2 == TimeoutsTurnEnded(s1)
-                IN  [s2 EXCEPT !.has_id = s2.has_id /\ ~s2.left /\ ~(s2.stalled /\ s2.static),
+    /\ state' = LET s1 == [state EXCEPT !.suspect = TRUE]
+                    s2 == ConnectionAskCoordinatorGone(s1, TRUE)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* heartbeat.interval.ms since the last one was sent, or the backoff after a failed one [timer]
 HeartbeatDue ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == TimeoutsHeartbeatDue(state)
-                    s2 == TimeoutsTurnEnded(s1)
-                IN  [s2 EXCEPT !.has_id = s2.has_id /\ ~s2.left /\ ~(s2.stalled /\ s2.static),
+    /\ state' = LET s1 == [state EXCEPT !.beat_due = state.in_group]
+                    s2 == TimeoutsHeartbeatDue(s1)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* session.timeout.ms without a sign of life from the coordinator [timer]
 SessionExpired ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == TimeoutsSessionExpired(state)
-                    s2 == TimeoutsTurnEnded(s1)
-                IN  [s2 EXCEPT !.has_id = s2.has_id /\ ~s2.left /\ ~(s2.stalled /\ s2.static),
+    /\ state' = LET s1 == [state EXCEPT !.suspect = state.in_group /\ state.coordinator_known]
+                    s2 == TimeoutsSessionExpired(s1)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* max.poll.interval.ms since the last poll() [timer]
 PollIntervalExpired ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == TimeoutsPollIntervalExpired(state)
-                    s2 == TimeoutsTurnEnded(s1)
-                    s3 == IF /\ s2.fault = "none"
-                             /\ ~(~s2.stalled \/ (~s2.in_group /\ (s2.static \/ s2.said_goodbye)))
-                          THEN [s2 EXCEPT !.fault = "stalled-member-leaves"]
-                          ELSE s2
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+    /\ state' = LET s1 == [state EXCEPT !.poll_late = state.in_group]
+                    s2 == TimeoutsPollIntervalExpired(s1)
+                    s3 == TimeoutsTurnEnded(s2)
+                    s4 == IF /\ s3.fault = "none"
+                             /\ ~(~s3.stalled \/ (~s3.in_group /\ (s3.static \/ s3.said_goodbye)))
+                          THEN [s3 EXCEPT !.fault = "stalled-member-leaves"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* retry.backoff.ms since a join or sync failed [timer]
 JoinBackoffElapsed ==
@@ -7434,19 +8157,26 @@ JoinBackoffElapsed ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* retry.backoff.ms since a lookup failed [timer]
 LookupBackoffElapsed ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == ConnectionLookupBackoffElapsed(state)
-                    s2 == TimeoutsTurnEnded(s1)
-                IN  [s2 EXCEPT !.has_id = s2.has_id /\ ~s2.left /\ ~(s2.stalled /\ s2.static),
+    /\ state' = LET s1 == [state EXCEPT !.lookup_rests = IF state.lookup_rests = "backoff"
+                                                         THEN "none"
+                                                         ELSE state.lookup_rests]
+                    s2 == ConnectionLookupBackoffElapsed(s1)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* retry.backoff.ms since the commit before a rebalance failed [timer]
 CommitBackoffElapsed ==
@@ -7458,7 +8188,9 @@ CommitBackoffElapsed ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* the commit before a rebalance has had its time [timer]
 CommitDeadlineExpired ==
@@ -7471,7 +8203,9 @@ CommitDeadlineExpired ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 Next ==
     \/ ConfigureNothing
@@ -7611,6 +8345,42 @@ LateChangesNothing ==
 OneLookup ==
     state.fault /= "one-lookup"
 
+\* lookup-is-needed (invariant): A coordinator is looked for only while somebody needs one.
+\* Source: Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'
+\* Rules: D7
+LookupIsNeeded ==
+    state.fault /= "lookup-is-needed"
+
+\* lookup-waits (invariant): After a lookup that failed the next waits for the retry backoff, or, if only the
+\* application can mend it, for the application.
+\* Source: KAFKA-6829
+\* Source: Kafka AbstractCoordinator.FindCoordinatorResponseHandler
+\* Rules: D2, D3
+LookupWaits ==
+    state.fault /= "lookup-waits"
+
+\* forget-with-reason (invariant): The coordinator is forgotten only because an answer, a broken connection or
+\* an expired session says so.
+\* Source: Kafka AbstractCoordinator.markCoordinatorUnknown
+\* Rules: D1, H5
+ForgetWithReason ==
+    state.fault /= "forget-with-reason"
+
+\* suspect-is-forgotten (invariant): Whatever says that the coordinator is gone makes the member forget it at
+\* once.
+\* Source: KAFKA-6362
+\* Source: kafka-python #3082
+\* Rules: D1, H5
+SuspectIsForgotten ==
+    state.fault /= "suspect-is-forgotten"
+
+\* leaves-only-if-stalled (invariant): Only a poll interval that has expired is taken for a stalled
+\* application.
+\* Source: KIP-62, 'Proposed Changes'
+\* Rules: P1, P2
+LeavesOnlyIfStalled ==
+    state.fault /= "leaves-only-if-stalled"
+
 \* one-call (invariant): At most one JoinGroup or SyncGroup is in flight.
 \* Source: KAFKA-3949
 \* Source: KAFKA-7961
@@ -7699,6 +8469,26 @@ NoCommitInARebalance ==
 CallbacksAlternate ==
     state.fault /= "callbacks-alternate"
 
+\* paused-before-revoked (invariant): Partitions are paused before the listener hears that they go, and before
+\* they are removed.
+\* Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+\* Rules: Q5, O3
+PausedBeforeRevoked ==
+    state.fault /= "paused-before-revoked"
+
+\* added-before-assigned (invariant): The listener hears of an assignment that the subscription has.
+\* Source: Kafka ConsumerCoordinator.onJoinComplete
+\* Rules: C3
+AddedBeforeAssigned ==
+    state.fault /= "added-before-assigned"
+
+\* revoked-is-removed (invariant): When the listener has heard that partitions go, the subscription loses them
+\* at once.
+\* Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+\* Rules: C3, O3
+RevokedIsRemoved ==
+    state.fault /= "revoked-is-removed"
+
 \* forget-then-fail (invariant): The coordinator is unknown before requests under way to it fail.
 \* Source: KAFKA-6366
 \* Rules: D5
@@ -7732,6 +8522,38 @@ LookupIsOut ==
 \* Rules: D1, D3
 NeedIsPursued ==
     ~(state.connection = "INITIALIZED" /\ (state.member_needs \/ state.asked)) \/ state.lookup_wait /= "none"
+
+\* question-is-kept (invariant): A question of the application needs the coordinator until it is answered.
+\* Source: KAFKA-6362
+\* Rules: D1, D7
+QuestionIsKept ==
+    state.asked = state.asks_open
+
+\* lookup-rest-is-kept (invariant): What the next lookup waits for is kept until it ends, and no longer.
+\* Source: Kafka AbstractCoordinator.ensureCoordinatorReady
+\* Rules: D1, D3
+LookupRestIsKept ==
+    state.connection /= "INITIALIZED" \/ state.lookup_wait = state.lookup_rests
+
+\* due-heartbeat-is-kept (invariant): A heartbeat that fell due and could not be sent is remembered until one
+\* is sent, or the retry backoff begins.
+\* Source: KAFKA-16215
+\* Rules: H2, D3
+DueHeartbeatIsKept ==
+    (state.timeouts /= "IDLE" /\ state.timeouts /= "IN_FLIGHT") \/ state.heartbeat_overdue = state.beat_due
+
+\* late-poll-is-kept (invariant): A poll interval that has expired is remembered until the application polls
+\* or the member has left.
+\* Source: KIP-62, 'Proposed Changes'
+\* Rules: P1, P2
+LatePollIsKept ==
+    (state.timeouts /= "IDLE" /\ state.timeouts /= "IN_FLIGHT") \/ state.poll_overdue = state.poll_late
+
+\* no-need-outside (invariant): Who has left needs no coordinator.
+\* Source: Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'
+\* Rules: D7
+NoNeedOutside ==
+    ~state.member_needs \/ state.subscribed \/ state.identity /= "none" \/ state.rebalance /= "UNJOINED"
 
 \* coordinator-is-known (invariant): connection.STABLE is the state in which the coordinator is known.
 \* Source: Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'
@@ -7799,6 +8621,12 @@ RevokeIsDue ==
 \* Rules: Q2, C3
 AssignIsDue ==
     state.rebalance /= "ASSIGNING_PARTITIONS" \/ state.assign_due
+
+\* told-is-enabled (invariant): When a rebalance is over, every partition that it brought is enabled.
+\* Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+\* Rules: C3
+ToldIsEnabled ==
+    state.rebalance /= "STABLE" \/ ~state.added_said
 
 \* heartbeats-run (invariant): Heartbeats run exactly while the member is in the group: from JoinGroup's
 \* answer until the next is sent or the membership ends.
@@ -7910,53 +8738,67 @@ Watch(n, word, id, condition) ==
     condition => \/ TLCGet(n) = 1
                  \/ TLCSet(n, 1) /\ PrintT(<<word, id>>)
 
-ASSUME \A n \in 1 .. 46 : TLCSet(n, 0)
+ASSUME \A n \in 1 .. 60 : TLCSet(n, 0)
 
 WatchIllegalEvent == Watch(1, "violated", "illegal-event", ~IllegalEvent)
 WatchLateChangesNothing == Watch(2, "violated", "late-changes-nothing", ~LateChangesNothing)
 WatchOneLookup == Watch(3, "violated", "one-lookup", ~OneLookup)
-WatchOneCall == Watch(4, "violated", "one-call", ~OneCall)
-WatchOneHeartbeat == Watch(5, "violated", "one-heartbeat", ~OneHeartbeat)
-WatchOneCommit == Watch(6, "violated", "one-commit", ~OneCommit)
-WatchToAKnownCoordinator == Watch(7, "violated", "to-a-known-coordinator", ~ToAKnownCoordinator)
-WatchCallbacksBeforeJoin == Watch(8, "violated", "callbacks-before-join", ~CallbacksBeforeJoin)
-WatchJoinNeedsAPoll == Watch(9, "violated", "join-needs-a-poll", ~JoinNeedsAPoll)
-WatchSyncAfterJoin == Watch(10, "violated", "sync-after-join", ~SyncAfterJoin)
-WatchHeartbeatAsMember == Watch(11, "violated", "heartbeat-as-member", ~HeartbeatAsMember)
-WatchLeaveOnce == Watch(12, "violated", "leave-once", ~LeaveOnce)
-WatchStaticStays == Watch(13, "violated", "static-stays", ~StaticStays)
-WatchCommitWhatIsOwned == Watch(14, "violated", "commit-what-is-owned", ~CommitWhatIsOwned)
-WatchNoCommitInARebalance == Watch(15, "violated", "no-commit-in-a-rebalance", ~NoCommitInARebalance)
-WatchCallbacksAlternate == Watch(16, "violated", "callbacks-alternate", ~CallbacksAlternate)
-WatchForgetThenFail == Watch(17, "violated", "forget-then-fail", ~ForgetThenFail)
-WatchErrorsAreTold == Watch(18, "violated", "errors-are-told", ~ErrorsAreTold)
-WatchStalledMemberLeaves == Watch(19, "violated", "stalled-member-leaves", ~StalledMemberLeaves)
-WatchLookupIsOut == Watch(20, "violated", "lookup-is-out", ~LookupIsOut)
-WatchNeedIsPursued == Watch(21, "violated", "need-is-pursued", ~NeedIsPursued)
-WatchCoordinatorIsKnown == Watch(22, "violated", "coordinator-is-known", ~CoordinatorIsKnown)
-WatchMemberNeedsIt == Watch(23, "violated", "member-needs-it", ~MemberNeedsIt)
-WatchJoinIsOut == Watch(24, "violated", "join-is-out", ~JoinIsOut)
-WatchSyncIsOut == Watch(25, "violated", "sync-is-out", ~SyncIsOut)
-WatchWantsToJoin == Watch(26, "violated", "wants-to-join", ~WantsToJoin)
-WatchCommitEnds == Watch(27, "violated", "commit-ends", ~CommitEnds)
-WatchCommitIsOut == Watch(28, "violated", "commit-is-out", ~CommitIsOut)
-WatchCommitIsPursued == Watch(29, "violated", "commit-is-pursued", ~CommitIsPursued)
-WatchRevokeIsDue == Watch(30, "violated", "revoke-is-due", ~RevokeIsDue)
-WatchAssignIsDue == Watch(31, "violated", "assign-is-due", ~AssignIsDue)
-WatchHeartbeatsRun == Watch(32, "violated", "heartbeats-run", ~HeartbeatsRun)
-WatchHeartbeatIsOut == Watch(33, "violated", "heartbeat-is-out", ~HeartbeatIsOut)
-WatchOverdueHeartbeatWaits == Watch(34, "violated", "overdue-heartbeat-waits", ~OverdueHeartbeatWaits)
-WatchOverduePollWaits == Watch(35, "violated", "overdue-poll-waits", ~OverduePollWaits)
-WatchMayJoin == Watch(36, "violated", "may-join", ~MayJoin)
-WatchIdentityIsGiven == Watch(37, "violated", "identity-is-given", ~IdentityIsGiven)
-WatchLostWithoutId == Watch(38, "violated", "lost-without-id", ~LostWithoutId)
-WatchOwnsNothingOutside == Watch(39, "violated", "owns-nothing-outside", ~OwnsNothingOutside)
-WatchLostIsTold == Watch(40, "violated", "lost-is-told", ~LostIsTold)
-WatchReachesAssigning == Watch(41, "reached", "reaches-assigning", ReachesAssigning)
-WatchReachesLost == Watch(42, "reached", "reaches-lost", ReachesLost)
-WatchReachesLeaving == Watch(43, "reached", "reaches-leaving", ReachesLeaving)
-WatchReachesSecondLoss == Watch(44, "reached", "reaches-second-loss", ReachesSecondLoss)
-WatchReachesBlockedCommit == Watch(45, "reached", "reaches-blocked-commit", ReachesBlockedCommit)
-WatchReachesPollWhileLost == Watch(46, "reached", "reaches-poll-while-lost", ReachesPollWhileLost)
+WatchLookupIsNeeded == Watch(4, "violated", "lookup-is-needed", ~LookupIsNeeded)
+WatchLookupWaits == Watch(5, "violated", "lookup-waits", ~LookupWaits)
+WatchForgetWithReason == Watch(6, "violated", "forget-with-reason", ~ForgetWithReason)
+WatchSuspectIsForgotten == Watch(7, "violated", "suspect-is-forgotten", ~SuspectIsForgotten)
+WatchLeavesOnlyIfStalled == Watch(8, "violated", "leaves-only-if-stalled", ~LeavesOnlyIfStalled)
+WatchOneCall == Watch(9, "violated", "one-call", ~OneCall)
+WatchOneHeartbeat == Watch(10, "violated", "one-heartbeat", ~OneHeartbeat)
+WatchOneCommit == Watch(11, "violated", "one-commit", ~OneCommit)
+WatchToAKnownCoordinator == Watch(12, "violated", "to-a-known-coordinator", ~ToAKnownCoordinator)
+WatchCallbacksBeforeJoin == Watch(13, "violated", "callbacks-before-join", ~CallbacksBeforeJoin)
+WatchJoinNeedsAPoll == Watch(14, "violated", "join-needs-a-poll", ~JoinNeedsAPoll)
+WatchSyncAfterJoin == Watch(15, "violated", "sync-after-join", ~SyncAfterJoin)
+WatchHeartbeatAsMember == Watch(16, "violated", "heartbeat-as-member", ~HeartbeatAsMember)
+WatchLeaveOnce == Watch(17, "violated", "leave-once", ~LeaveOnce)
+WatchStaticStays == Watch(18, "violated", "static-stays", ~StaticStays)
+WatchCommitWhatIsOwned == Watch(19, "violated", "commit-what-is-owned", ~CommitWhatIsOwned)
+WatchNoCommitInARebalance == Watch(20, "violated", "no-commit-in-a-rebalance", ~NoCommitInARebalance)
+WatchCallbacksAlternate == Watch(21, "violated", "callbacks-alternate", ~CallbacksAlternate)
+WatchPausedBeforeRevoked == Watch(22, "violated", "paused-before-revoked", ~PausedBeforeRevoked)
+WatchAddedBeforeAssigned == Watch(23, "violated", "added-before-assigned", ~AddedBeforeAssigned)
+WatchRevokedIsRemoved == Watch(24, "violated", "revoked-is-removed", ~RevokedIsRemoved)
+WatchForgetThenFail == Watch(25, "violated", "forget-then-fail", ~ForgetThenFail)
+WatchErrorsAreTold == Watch(26, "violated", "errors-are-told", ~ErrorsAreTold)
+WatchStalledMemberLeaves == Watch(27, "violated", "stalled-member-leaves", ~StalledMemberLeaves)
+WatchLookupIsOut == Watch(28, "violated", "lookup-is-out", ~LookupIsOut)
+WatchNeedIsPursued == Watch(29, "violated", "need-is-pursued", ~NeedIsPursued)
+WatchQuestionIsKept == Watch(30, "violated", "question-is-kept", ~QuestionIsKept)
+WatchLookupRestIsKept == Watch(31, "violated", "lookup-rest-is-kept", ~LookupRestIsKept)
+WatchDueHeartbeatIsKept == Watch(32, "violated", "due-heartbeat-is-kept", ~DueHeartbeatIsKept)
+WatchLatePollIsKept == Watch(33, "violated", "late-poll-is-kept", ~LatePollIsKept)
+WatchNoNeedOutside == Watch(34, "violated", "no-need-outside", ~NoNeedOutside)
+WatchCoordinatorIsKnown == Watch(35, "violated", "coordinator-is-known", ~CoordinatorIsKnown)
+WatchMemberNeedsIt == Watch(36, "violated", "member-needs-it", ~MemberNeedsIt)
+WatchJoinIsOut == Watch(37, "violated", "join-is-out", ~JoinIsOut)
+WatchSyncIsOut == Watch(38, "violated", "sync-is-out", ~SyncIsOut)
+WatchWantsToJoin == Watch(39, "violated", "wants-to-join", ~WantsToJoin)
+WatchCommitEnds == Watch(40, "violated", "commit-ends", ~CommitEnds)
+WatchCommitIsOut == Watch(41, "violated", "commit-is-out", ~CommitIsOut)
+WatchCommitIsPursued == Watch(42, "violated", "commit-is-pursued", ~CommitIsPursued)
+WatchRevokeIsDue == Watch(43, "violated", "revoke-is-due", ~RevokeIsDue)
+WatchAssignIsDue == Watch(44, "violated", "assign-is-due", ~AssignIsDue)
+WatchToldIsEnabled == Watch(45, "violated", "told-is-enabled", ~ToldIsEnabled)
+WatchHeartbeatsRun == Watch(46, "violated", "heartbeats-run", ~HeartbeatsRun)
+WatchHeartbeatIsOut == Watch(47, "violated", "heartbeat-is-out", ~HeartbeatIsOut)
+WatchOverdueHeartbeatWaits == Watch(48, "violated", "overdue-heartbeat-waits", ~OverdueHeartbeatWaits)
+WatchOverduePollWaits == Watch(49, "violated", "overdue-poll-waits", ~OverduePollWaits)
+WatchMayJoin == Watch(50, "violated", "may-join", ~MayJoin)
+WatchIdentityIsGiven == Watch(51, "violated", "identity-is-given", ~IdentityIsGiven)
+WatchLostWithoutId == Watch(52, "violated", "lost-without-id", ~LostWithoutId)
+WatchOwnsNothingOutside == Watch(53, "violated", "owns-nothing-outside", ~OwnsNothingOutside)
+WatchLostIsTold == Watch(54, "violated", "lost-is-told", ~LostIsTold)
+WatchReachesAssigning == Watch(55, "reached", "reaches-assigning", ReachesAssigning)
+WatchReachesLost == Watch(56, "reached", "reaches-lost", ReachesLost)
+WatchReachesLeaving == Watch(57, "reached", "reaches-leaving", ReachesLeaving)
+WatchReachesSecondLoss == Watch(58, "reached", "reaches-second-loss", ReachesSecondLoss)
+WatchReachesBlockedCommit == Watch(59, "reached", "reaches-blocked-commit", ReachesBlockedCommit)
+WatchReachesPollWhileLost == Watch(60, "reached", "reaches-poll-while-lost", ReachesPollWhileLost)
 
 ============================================================

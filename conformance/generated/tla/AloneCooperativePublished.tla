@@ -17,7 +17,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 9d3386328fdaea4d226dc1ef9225f57be8e8c3720a582784b1922eca7eced460
+\* Model a344aeb664fb252c39ee5381ad2928009a10f31e5148b373fe0d56545e425c3a
 EXTENDS Naturals, TLC
 
 Members == 1 .. 1
@@ -108,13 +108,31 @@ TypeOK ==
     /\ state.left \in {FALSE, TRUE}
     \* what happens now has found that the application stalls
     /\ state.stalled \in {FALSE, TRUE}
+    \* partitions were told that they will be taken away, and none was removed since
+    /\ state.pending_said \in {FALSE, TRUE}
+    \* partitions were told of an assignment that the listener has not heard of
+    /\ state.added_said \in {FALSE, TRUE}
+    \* the listener has heard now that partitions go, and they are not removed yet
+    /\ state.removal_due \in {FALSE, TRUE}
+    \* the application has asked the coordinator something, and was not answered
+    /\ state.asks_open \in {FALSE, TRUE}
+    \* what must end before the next FindCoordinator, after one that failed
+    /\ state.lookup_rests \in {"none", "backoff", "poll"}
+    \* the heartbeat interval is over, and none was sent since
+    /\ state.beat_due \in {FALSE, TRUE}
+    \* the poll interval is over, and nothing was polled since
+    /\ state.poll_late \in {FALSE, TRUE}
+    \* what happens now says that the coordinator is gone
+    /\ state.suspect \in {FALSE, TRUE}
     \* the first assertion that failed
-    /\ state.fault \in {"none", "illegal-event", "late-changes-nothing", "one-lookup", "one-call",
-                        "one-heartbeat", "one-commit", "to-a-known-coordinator", "callbacks-before-join",
-                        "join-needs-a-poll", "sync-after-join", "heartbeat-as-member", "leave-once",
-                        "static-stays", "commit-what-is-owned", "no-commit-in-a-rebalance",
-                        "callbacks-alternate", "forget-then-fail", "errors-are-told",
-                        "stalled-member-leaves"}
+    /\ state.fault \in {"none", "illegal-event", "late-changes-nothing", "one-lookup", "lookup-is-needed",
+                        "lookup-waits", "forget-with-reason", "suspect-is-forgotten",
+                        "leaves-only-if-stalled", "one-call", "one-heartbeat", "one-commit",
+                        "to-a-known-coordinator", "callbacks-before-join", "join-needs-a-poll",
+                        "sync-after-join", "heartbeat-as-member", "leave-once", "static-stays",
+                        "commit-what-is-owned", "no-commit-in-a-rebalance", "callbacks-alternate",
+                        "paused-before-revoked", "added-before-assigned", "revoked-is-removed",
+                        "forget-then-fail", "errors-are-told", "stalled-member-leaves"}
 
 Init ==
     state = [timeouts |-> "STOPPED",
@@ -156,6 +174,14 @@ Init ==
              said_goodbye |-> FALSE,
              left |-> FALSE,
              stalled |-> FALSE,
+             pending_said |-> FALSE,
+             added_said |-> FALSE,
+             removal_due |-> FALSE,
+             asks_open |-> FALSE,
+             lookup_rests |-> "none",
+             beat_due |-> FALSE,
+             poll_late |-> FALSE,
+             suspect |-> FALSE,
              fault |-> "none"]
 
 ------------------------------------------------------------
@@ -227,7 +253,8 @@ TimeoutsHeartbeatDue(s) ==
              s5 == IF s4.fault = "none" /\ ~(s4.in_group /\ s4.identity = "member")
                    THEN [s4 EXCEPT !.fault = "heartbeat-as-member"]
                    ELSE s4
-         IN  [s5 EXCEPT !.heartbeat_out = TRUE]
+         IN  [s5 EXCEPT !.heartbeat_out = TRUE,
+                        !.beat_due = FALSE]
     \* IDLE.heartbeat_due.2 [H2 D4]
     ELSE IF s.timeouts = "IDLE" /\ ~s.coordinator_known /\ ~s.heartbeat_overdue
     THEN \* note_overdue_heartbeat
@@ -254,7 +281,8 @@ TimeoutsTurnEnded(s) ==
              s5 == IF s4.fault = "none" /\ ~(s4.in_group /\ s4.identity = "member")
                    THEN [s4 EXCEPT !.fault = "heartbeat-as-member"]
                    ELSE s4
-         IN  [s5 EXCEPT !.heartbeat_out = TRUE]
+         IN  [s5 EXCEPT !.heartbeat_out = TRUE,
+                        !.beat_due = FALSE]
     ELSE s
 
 \* timeouts hears: Heartbeat: NONE
@@ -483,28 +511,44 @@ ConnectionCoordinatorGone(s) ==
              s4 == IF s3.fault = "none" /\ ~(~s3.coordinator_known)
                    THEN [s3 EXCEPT !.fault = "forget-then-fail"]
                    ELSE s3
-             s5 == [s4 EXCEPT !.call_out = "none",
+             s5 == IF s4.fault = "none" /\ ~s4.suspect
+                   THEN [s4 EXCEPT !.fault = "forget-with-reason"]
+                   ELSE s4
+             s6 == [s5 EXCEPT !.beat_due = s5.beat_due /\ ~s5.heartbeat_out,
+                              !.suspect = FALSE,
+                              !.call_out = "none",
                               !.heartbeat_out = FALSE,
                               !.commit_out = FALSE]
-             s6 == TimeoutsCoordinatorLost(s5)
-             s7 == RebalanceCoordinatorLost(s6)
-             s8 == IF s7.fault = "none" /\ ~(~s7.lookup_out)
-                   THEN [s7 EXCEPT !.fault = "one-lookup"]
-                   ELSE s7
-         IN  [s8 EXCEPT !.lookup_out = TRUE]
+             s7 == TimeoutsCoordinatorLost(s6)
+             s8 == RebalanceCoordinatorLost(s7)
+             s9 == IF s8.fault = "none" /\ ~(~s8.lookup_out)
+                   THEN [s8 EXCEPT !.fault = "one-lookup"]
+                   ELSE s8
+             s10 == IF s9.fault = "none" /\ ~(s9.member_needs \/ s9.asks_open)
+                    THEN [s9 EXCEPT !.fault = "lookup-is-needed"]
+                    ELSE s9
+             s11 == IF s10.fault = "none" /\ ~(s10.lookup_rests = "none")
+                    THEN [s10 EXCEPT !.fault = "lookup-waits"]
+                    ELSE s10
+         IN  [s11 EXCEPT !.lookup_out = TRUE]
     \* STABLE.coordinator_gone.2 [D1 D5 D7]
     ELSE IF s.connection = "STABLE" /\ ~(s.member_needs \/ s.asked)
-    THEN LET s9 == [s EXCEPT !.connection = "INITIALIZED"]
-             s10 == \* forget_coordinator
-                    [s9 EXCEPT !.coordinator_known = FALSE]
-             s11 == IF s10.fault = "none" /\ ~(~s10.coordinator_known)
-                    THEN [s10 EXCEPT !.fault = "forget-then-fail"]
-                    ELSE s10
-             s12 == [s11 EXCEPT !.call_out = "none",
+    THEN LET s12 == [s EXCEPT !.connection = "INITIALIZED"]
+             s13 == \* forget_coordinator
+                    [s12 EXCEPT !.coordinator_known = FALSE]
+             s14 == IF s13.fault = "none" /\ ~(~s13.coordinator_known)
+                    THEN [s13 EXCEPT !.fault = "forget-then-fail"]
+                    ELSE s13
+             s15 == IF s14.fault = "none" /\ ~s14.suspect
+                    THEN [s14 EXCEPT !.fault = "forget-with-reason"]
+                    ELSE s14
+             s16 == [s15 EXCEPT !.beat_due = s15.beat_due /\ ~s15.heartbeat_out,
+                                !.suspect = FALSE,
+                                !.call_out = "none",
                                 !.heartbeat_out = FALSE,
                                 !.commit_out = FALSE]
-             s13 == TimeoutsCoordinatorLost(s12)
-         IN  RebalanceCoordinatorLost(s13)
+             s17 == TimeoutsCoordinatorLost(s16)
+         IN  RebalanceCoordinatorLost(s17)
     ELSE s
 
 \* timeouts hears: Heartbeat: not the coordinator, or no answer
@@ -570,7 +614,9 @@ RebalancePollLimitReached(s) ==
              s8 == [s7 EXCEPT !.said_goodbye = TRUE,
                               !.left = TRUE]
              s9 == [s8 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s9)
     \* PARTITION_REVOKED.poll_limit_reached.3 [P1 H3]
     ELSE IF s.rebalance = "PARTITION_REVOKED" /\ ~s.static
@@ -595,7 +641,9 @@ RebalancePollLimitReached(s) ==
              s17 == [s16 EXCEPT !.said_goodbye = TRUE,
                                 !.left = TRUE]
              s18 == [s17 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s18)
     \* COMPLETING_REBALANCE.poll_limit_reached.3 [P1 H3]
     ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ ~s.static
@@ -620,7 +668,9 @@ RebalancePollLimitReached(s) ==
              s26 == [s25 EXCEPT !.said_goodbye = TRUE,
                                 !.left = TRUE]
              s27 == [s26 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s27)
     \* STABLE.poll_limit_reached.3 [P1 H3]
     ELSE IF s.rebalance = "STABLE" /\ ~s.static
@@ -645,7 +695,9 @@ RebalancePollLimitReached(s) ==
              s35 == [s34 EXCEPT !.said_goodbye = TRUE,
                                 !.left = TRUE]
              s36 == [s35 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s36)
     \* PREPARE_REVOCATION.poll_limit_reached.4 [P1 L1 H3]
     ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ s.static
@@ -659,7 +711,9 @@ RebalancePollLimitReached(s) ==
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
              s41 == [s40 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s41)
     \* PARTITION_REVOKED.poll_limit_reached.4 [P1 L1 H3]
     ELSE IF s.rebalance = "PARTITION_REVOKED" /\ s.static
@@ -673,7 +727,9 @@ RebalancePollLimitReached(s) ==
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
              s46 == [s45 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s46)
     \* COMPLETING_REBALANCE.poll_limit_reached.4 [P1 L1 H3]
     ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ s.static
@@ -687,7 +743,9 @@ RebalancePollLimitReached(s) ==
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
              s51 == [s50 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s51)
     \* STABLE.poll_limit_reached.4 [P1 L1 H3]
     ELSE IF s.rebalance = "STABLE" /\ s.static
@@ -701,7 +759,9 @@ RebalancePollLimitReached(s) ==
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
              s56 == [s55 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s56)
     \* PREPARING_REBALANCE.poll_limit_reached.3 [P1 H3]
     ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.identity = "member" /\ ~s.static
@@ -726,7 +786,9 @@ RebalancePollLimitReached(s) ==
              s64 == [s63 EXCEPT !.said_goodbye = TRUE,
                                 !.left = TRUE]
              s65 == [s64 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s65)
     \* PREPARING_REBALANCE.poll_limit_reached.4 [P1 L1 H3]
     ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.identity = "member" /\ s.static
@@ -740,7 +802,9 @@ RebalancePollLimitReached(s) ==
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
              s70 == [s69 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s70)
     \* REVOKING_PARTITION.poll_limit_reached.1 [P1 P3 C2 H3]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
@@ -769,7 +833,9 @@ RebalancePollLimitReached(s) ==
              s77 == [s76 EXCEPT !.said_goodbye = TRUE,
                                 !.left = TRUE]
              s78 == [s77 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s78)
     \* REVOKING_PARTITION.poll_limit_reached.2 [P1 P3 L1 C2 H3]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
@@ -787,7 +853,9 @@ RebalancePollLimitReached(s) ==
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
              s82 == [s81 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s82)
     \* REVOKING_PARTITION.poll_limit_reached.3 [P1 H3]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
@@ -811,7 +879,9 @@ RebalancePollLimitReached(s) ==
              s88 == [s87 EXCEPT !.said_goodbye = TRUE,
                                 !.left = TRUE]
              s89 == [s88 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s89)
     \* REVOKING_PARTITION.poll_limit_reached.4 [P1 L1 H3]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
@@ -824,7 +894,9 @@ RebalancePollLimitReached(s) ==
              s91 == \* await_poll
                     [s90 EXCEPT !.polled = FALSE]
              s92 == [s91 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s92)
     \* ASSIGNING_PARTITIONS.poll_limit_reached.1 [P1 H3]
     ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.identity = "member" /\ ~s.static
@@ -844,7 +916,9 @@ RebalancePollLimitReached(s) ==
              s98 == [s97 EXCEPT !.said_goodbye = TRUE,
                                 !.left = TRUE]
              s99 == [s98 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s99)
     \* ASSIGNING_PARTITIONS.poll_limit_reached.2 [P1 L1 H3]
     ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.identity = "member" /\ s.static
@@ -853,7 +927,9 @@ RebalancePollLimitReached(s) ==
              s101 == \* await_poll
                      [s100 EXCEPT !.polled = FALSE]
              s102 == [s101 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE]
+                                  !.heartbeat_out = FALSE,
+                                  !.beat_due = FALSE,
+                                  !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s102)
     \* UNJOINED.poll_limit_reached.1 [P1]
     ELSE IF s.rebalance = "UNJOINED"
@@ -883,22 +959,28 @@ TimeoutsPollIntervalExpired(s) ==
     IF s.timeouts = "IDLE" /\ s.coordinator_known /\ ~s.poll_overdue
     THEN LET s1 == \* report_poll_limit
                    [s EXCEPT !.poll_overdue = TRUE]
-             s2 == [s1 EXCEPT !.may_join = s1.may_join /\ s1.leaving,
-                              !.stalled = s1.in_group /\ ~s1.leaving,
+             s2 == IF s1.fault = "none" /\ ~s1.poll_late
+                   THEN [s1 EXCEPT !.fault = "leaves-only-if-stalled"]
+                   ELSE s1
+             s3 == [s2 EXCEPT !.may_join = s2.may_join /\ s2.leaving,
+                              !.stalled = s2.in_group /\ ~s2.leaving,
                               !.call_out = "none",
                               !.generation_unused = FALSE,
                               !.commit_out = FALSE]
-         IN  RebalancePollLimitReached(s2)
+         IN  RebalancePollLimitReached(s3)
     \* IN_FLIGHT.poll_interval_expired.1 [P1]
     ELSE IF s.timeouts = "IN_FLIGHT" /\ s.coordinator_known /\ ~s.poll_overdue
-    THEN LET s3 == \* report_poll_limit
+    THEN LET s4 == \* report_poll_limit
                    [s EXCEPT !.poll_overdue = TRUE]
-             s4 == [s3 EXCEPT !.may_join = s3.may_join /\ s3.leaving,
-                              !.stalled = s3.in_group /\ ~s3.leaving,
+             s5 == IF s4.fault = "none" /\ ~s4.poll_late
+                   THEN [s4 EXCEPT !.fault = "leaves-only-if-stalled"]
+                   ELSE s4
+             s6 == [s5 EXCEPT !.may_join = s5.may_join /\ s5.leaving,
+                              !.stalled = s5.in_group /\ ~s5.leaving,
                               !.call_out = "none",
                               !.generation_unused = FALSE,
                               !.commit_out = FALSE]
-         IN  RebalancePollLimitReached(s4)
+         IN  RebalancePollLimitReached(s6)
     \* IDLE.poll_interval_expired.2 [P1]
     ELSE IF s.timeouts = "IDLE" /\ ~s.coordinator_known /\ ~s.poll_overdue
     THEN \* note_overdue_poll
@@ -915,22 +997,28 @@ TimeoutsCoordinatorFound(s) ==
     IF s.timeouts = "IDLE" /\ s.poll_overdue
     THEN LET s1 == \* report_poll_limit
                    [s EXCEPT !.poll_overdue = TRUE]
-             s2 == [s1 EXCEPT !.may_join = s1.may_join /\ s1.leaving,
-                              !.stalled = s1.in_group /\ ~s1.leaving,
+             s2 == IF s1.fault = "none" /\ ~s1.poll_late
+                   THEN [s1 EXCEPT !.fault = "leaves-only-if-stalled"]
+                   ELSE s1
+             s3 == [s2 EXCEPT !.may_join = s2.may_join /\ s2.leaving,
+                              !.stalled = s2.in_group /\ ~s2.leaving,
                               !.call_out = "none",
                               !.generation_unused = FALSE,
                               !.commit_out = FALSE]
-         IN  RebalancePollLimitReached(s2)
+         IN  RebalancePollLimitReached(s3)
     \* IN_FLIGHT.coordinator_found.1 [P1]
     ELSE IF s.timeouts = "IN_FLIGHT" /\ s.poll_overdue
-    THEN LET s3 == \* report_poll_limit
+    THEN LET s4 == \* report_poll_limit
                    [s EXCEPT !.poll_overdue = TRUE]
-             s4 == [s3 EXCEPT !.may_join = s3.may_join /\ s3.leaving,
-                              !.stalled = s3.in_group /\ ~s3.leaving,
+             s5 == IF s4.fault = "none" /\ ~s4.poll_late
+                   THEN [s4 EXCEPT !.fault = "leaves-only-if-stalled"]
+                   ELSE s4
+             s6 == [s5 EXCEPT !.may_join = s5.may_join /\ s5.leaving,
+                              !.stalled = s5.in_group /\ ~s5.leaving,
                               !.call_out = "none",
                               !.generation_unused = FALSE,
                               !.commit_out = FALSE]
-         IN  RebalancePollLimitReached(s4)
+         IN  RebalancePollLimitReached(s6)
     ELSE s
 
 \* timeouts hears: poll() only raised an error that was waiting for it
@@ -978,7 +1066,13 @@ ConnectionCoordinatorNeeded(s) ==
              s4 == IF s3.fault = "none" /\ ~(~s3.lookup_out)
                    THEN [s3 EXCEPT !.fault = "one-lookup"]
                    ELSE s3
-         IN  [s4 EXCEPT !.lookup_out = TRUE]
+             s5 == IF s4.fault = "none" /\ ~(s4.member_needs \/ s4.asks_open)
+                   THEN [s4 EXCEPT !.fault = "lookup-is-needed"]
+                   ELSE s4
+             s6 == IF s5.fault = "none" /\ ~(s5.lookup_rests = "none")
+                   THEN [s5 EXCEPT !.fault = "lookup-waits"]
+                   ELSE s5
+         IN  [s6 EXCEPT !.lookup_out = TRUE]
     \* INITIALIZED.coordinator_needed.2 [D3]
     ELSE IF s.connection = "INITIALIZED" /\ s.lookup_wait /= "none"
     THEN \* note_need
@@ -1003,7 +1097,9 @@ RebalanceJoinNeeded(s) ==
                               !.follow_up = FALSE,
                               !.join_backoff = FALSE]
              s3 == [s2 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s4 == TimeoutsHeartbeatsDisabled(s3)
              s5 == IF s4.fault = "none" /\ ~(s4.call_out = "none")
                    THEN [s4 EXCEPT !.fault = "one-call"]
@@ -1032,7 +1128,9 @@ RebalanceJoinNeeded(s) ==
                                !.follow_up = FALSE,
                                !.join_backoff = FALSE]
              s11 == [s10 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
              s12 == TimeoutsHeartbeatsDisabled(s11)
              s13 == IF s12.fault = "none" /\ ~(s12.call_out = "none")
                     THEN [s12 EXCEPT !.fault = "one-call"]
@@ -1056,7 +1154,9 @@ RebalanceJoinNeeded(s) ==
                               !.follow_up = FALSE,
                               !.join_backoff = FALSE]
              s18 == [s17 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
              s19 == TimeoutsHeartbeatsDisabled(s18)
              s20 == IF s19.fault = "none" /\ ~(s19.call_out = "none")
                     THEN [s19 EXCEPT !.fault = "one-call"]
@@ -1081,7 +1181,9 @@ RebalanceJoinNeeded(s) ==
                                 !.follow_up = FALSE,
                                 !.join_backoff = FALSE]
              s26 == [s25 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
              s27 == TimeoutsHeartbeatsDisabled(s26)
              s28 == IF s27.fault = "none" /\ ~(s27.call_out = "none")
                     THEN [s27 EXCEPT !.fault = "one-call"]
@@ -1339,7 +1441,9 @@ RebalanceJoinMemberIdRequired(s, current) ==
                               !.follow_up = FALSE,
                               !.join_backoff = FALSE]
              s4 == [s3 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s5 == TimeoutsHeartbeatsDisabled(s4)
              s6 == IF s5.fault = "none" /\ ~(s5.call_out = "none")
                    THEN [s5 EXCEPT !.fault = "one-call"]
@@ -1416,7 +1520,9 @@ RebalanceJoinRebalanceInProgress(s, current) ==
                               !.follow_up = FALSE,
                               !.join_backoff = FALSE]
              s3 == [s2 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s4 == TimeoutsHeartbeatsDisabled(s3)
              s5 == IF s4.fault = "none" /\ ~(s4.call_out = "none")
                    THEN [s4 EXCEPT !.fault = "one-call"]
@@ -1781,11 +1887,17 @@ RebalanceSyncAccepted(s, current, takes, retains, gains) ==
              s3 == \* take_assignment
                    [s2 EXCEPT !.owned = gains \/ (s2.owned /\ (retains \/ ~takes)),
                               !.keeps = FALSE]
-             s4 == TimeoutsHeartbeatsEnabled(s3)
-             s5 == IF s4.fault = "none" /\ ~(~s4.revoke_due)
-                   THEN [s4 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s4
-         IN  [s5 EXCEPT !.assign_due = TRUE]
+             s4 == [s3 EXCEPT !.added_said = TRUE]
+             s5 == [s4 EXCEPT !.beat_due = FALSE,
+                              !.poll_late = FALSE]
+             s6 == TimeoutsHeartbeatsEnabled(s5)
+             s7 == IF s6.fault = "none" /\ ~(~s6.revoke_due)
+                   THEN [s6 EXCEPT !.fault = "callbacks-alternate"]
+                   ELSE s6
+             s8 == IF s7.fault = "none" /\ ~s7.added_said
+                   THEN [s7 EXCEPT !.fault = "added-before-assigned"]
+                   ELSE s7
+         IN  [s8 EXCEPT !.assign_due = TRUE]
     \* UNJOINED.sync_accepted.2 [J9]
     ELSE IF s.rebalance = "UNJOINED" /\ current
     THEN IF s.fault = "none"
@@ -1836,7 +1948,9 @@ RebalanceSyncRebalanceInProgress(s, current) ==
                               !.follow_up = FALSE,
                               !.join_backoff = FALSE]
              s4 == [s3 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s5 == TimeoutsHeartbeatsDisabled(s4)
              s6 == IF s5.fault = "none" /\ ~(s5.call_out = "none")
                    THEN [s5 EXCEPT !.fault = "one-call"]
@@ -1901,7 +2015,9 @@ RebalanceSyncUnknownMember(s, current) ==
              s3 == \* forget_identity
                    [s2 EXCEPT !.identity = "none"]
              s4 == [s3 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s5 == TimeoutsHeartbeatsDisabled(s4)
          IN  RebalanceJoinNeeded(s5)
     \* UNJOINED.sync_unknown_member.2 [J9]
@@ -1952,7 +2068,9 @@ RebalanceSyncIllegalGeneration(s, current) ==
              s3 == \* forget_generation
                    [s2 EXCEPT !.identity = IF s2.identity /= "none" THEN "id" ELSE "none"]
              s4 == [s3 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s5 == TimeoutsHeartbeatsDisabled(s4)
          IN  RebalanceJoinNeeded(s5)
     \* UNJOINED.sync_illegal_generation.2 [J9]
@@ -2053,7 +2171,9 @@ RebalanceSyncFenced(s, current) ==
              s4 == \* await_poll
                    [s3 EXCEPT !.polled = FALSE]
              s5 == [s4 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s6 == TimeoutsHeartbeatsDisabled(s5)
          IN  [s6 EXCEPT !.raised = TRUE]
     \* UNJOINED.sync_fenced.2 [J9]
@@ -2208,7 +2328,9 @@ RebalanceLeaveNeeded(s) ==
              s5 == [s4 EXCEPT !.said_goodbye = TRUE,
                               !.left = TRUE]
              s6 == [s5 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s7 == TimeoutsHeartbeatsDisabled(s6)
          IN  ConnectionCoordinatorNeedless(s7)
     \* UNJOINED.leave_needed.2 [L1 H3]
@@ -2216,7 +2338,9 @@ RebalanceLeaveNeeded(s) ==
     THEN LET s8 == \* forget_identity
                    [s EXCEPT !.identity = "none"]
              s9 == [s8 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s10 == TimeoutsHeartbeatsDisabled(s9)
          IN  ConnectionCoordinatorNeedless(s10)
     ELSE s
@@ -2237,7 +2361,13 @@ RebalancePartitionsRevoked(s) ==
                               !.callback_running = FALSE]
              s3 == \* commit
                    [s2 EXCEPT !.commit_step = "blocked"]
-         IN  RebalanceCommitNeeded(s3)
+             s4 == IF s3.fault = "none" /\ ~s3.pending_said
+                   THEN [s3 EXCEPT !.fault = "paused-before-revoked"]
+                   ELSE s3
+             s5 == [s4 EXCEPT !.pending_said = FALSE,
+                              !.added_said = FALSE,
+                              !.removal_due = FALSE]
+         IN  RebalanceCommitNeeded(s5)
     \* REVOKING_PARTITION.partitions_revoked.2 [C1 C3 Q2 Q4]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
             /\ s.callback_running
@@ -2245,48 +2375,72 @@ RebalancePartitionsRevoked(s) ==
             /\ ~s.lost
             /\ s.identity = "member"
             /\ ~s.auto_commit
-    THEN LET s4 == [s EXCEPT !.rebalance = "PARTITION_REVOKED"]
-             s5 == \* shrink
-                   [s4 EXCEPT !.owned = s4.keeps,
+    THEN LET s6 == [s EXCEPT !.rebalance = "PARTITION_REVOKED"]
+             s7 == \* shrink
+                   [s6 EXCEPT !.owned = s6.keeps,
                               !.lost = FALSE,
                               !.callback_running = FALSE]
-         IN  RebalanceRevocationDone(s5)
+             s8 == IF s7.fault = "none" /\ ~s7.pending_said
+                   THEN [s7 EXCEPT !.fault = "paused-before-revoked"]
+                   ELSE s7
+             s9 == [s8 EXCEPT !.pending_said = FALSE,
+                              !.added_said = FALSE,
+                              !.removal_due = FALSE]
+         IN  RebalanceRevocationDone(s9)
     \* REVOKING_PARTITION.partitions_revoked.3 [C1 C2 P3 J2]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
             /\ s.callback_running
             /\ ~s.leaving
             /\ s.lost \/ (s.identity /= "member" /\ ~s.keeps)
-    THEN LET s6 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s7 == \* shrink
-                   [s6 EXCEPT !.owned = s6.keeps,
-                              !.lost = FALSE,
-                              !.callback_running = FALSE]
-         IN  RebalanceJoinNeeded(s7)
+    THEN LET s10 == [s EXCEPT !.rebalance = "UNJOINED"]
+             s11 == \* shrink
+                    [s10 EXCEPT !.owned = s10.keeps,
+                                !.lost = FALSE,
+                                !.callback_running = FALSE]
+             s12 == IF s11.fault = "none" /\ ~s11.pending_said
+                    THEN [s11 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s11
+             s13 == [s12 EXCEPT !.pending_said = FALSE,
+                                !.added_said = FALSE,
+                                !.removal_due = FALSE]
+         IN  RebalanceJoinNeeded(s13)
     \* REVOKING_PARTITION.partitions_revoked.4 [C1 C2]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
             /\ s.callback_running
             /\ ~s.lost
             /\ s.identity /= "member"
             /\ s.keeps
-    THEN LET s8 == \* shrink
-                   [s EXCEPT !.owned = s.keeps,
-                             !.lost = FALSE,
-                             !.callback_running = FALSE]
-             s9 == \* lose
-                   [s8 EXCEPT !.lost = TRUE,
-                              !.callback_running = FALSE,
-                              !.keeps = FALSE,
-                              !.commit_step = "none",
-                              !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.will_own = FALSE]
-             s10 == [s9 EXCEPT !.in_group = FALSE,
-                               !.heartbeat_out = FALSE]
-             s11 == TimeoutsHeartbeatsDisabled(s10)
-             s12 == IF s11.fault = "none" /\ ~(~s11.revoke_due)
-                    THEN [s11 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s11
-         IN  [s12 EXCEPT !.revoke_due = TRUE]
+    THEN LET s14 == \* shrink
+                    [s EXCEPT !.owned = s.keeps,
+                              !.lost = FALSE,
+                              !.callback_running = FALSE]
+             s15 == \* lose
+                    [s14 EXCEPT !.lost = TRUE,
+                                !.callback_running = FALSE,
+                                !.keeps = FALSE,
+                                !.commit_step = "none",
+                                !.preparing = FALSE,
+                                !.follow_up = FALSE,
+                                !.will_own = FALSE]
+             s16 == IF s15.fault = "none" /\ ~s15.pending_said
+                    THEN [s15 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s15
+             s17 == [s16 EXCEPT !.pending_said = FALSE,
+                                !.added_said = FALSE,
+                                !.removal_due = FALSE]
+             s18 == [s17 EXCEPT !.in_group = FALSE,
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
+             s19 == TimeoutsHeartbeatsDisabled(s18)
+             s20 == [s19 EXCEPT !.pending_said = TRUE]
+             s21 == IF s20.fault = "none" /\ ~(~s20.revoke_due)
+                    THEN [s20 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s20
+             s22 == IF s21.fault = "none" /\ ~s21.pending_said
+                    THEN [s21 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s21
+         IN  [s22 EXCEPT !.revoke_due = TRUE]
     \* REVOKING_PARTITION.partitions_revoked.5 [C1 C7]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
             /\ s.callback_running
@@ -2294,28 +2448,38 @@ RebalancePartitionsRevoked(s) ==
             /\ s.identity = "member"
             /\ s.keeps
             /\ s.leaving
-    THEN LET s13 == \* shrink
+    THEN LET s23 == \* shrink
                     [s EXCEPT !.owned = s.keeps,
                               !.lost = FALSE,
                               !.callback_running = FALSE]
-             s14 == \* pause_owned
-                    [s13 EXCEPT !.keeps = FALSE]
-             s15 == \* send_revoke_partitions
-                    [s14 EXCEPT !.lost = FALSE,
+             s24 == \* pause_owned
+                    [s23 EXCEPT !.keeps = FALSE]
+             s25 == \* send_revoke_partitions
+                    [s24 EXCEPT !.lost = FALSE,
                                 !.callback_running = FALSE]
-             s16 == IF s15.fault = "none" /\ ~(~s15.revoke_due)
-                    THEN [s15 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s15
-         IN  [s16 EXCEPT !.revoke_due = TRUE]
+             s26 == IF s25.fault = "none" /\ ~s25.pending_said
+                    THEN [s25 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s25
+             s27 == [s26 EXCEPT !.pending_said = FALSE,
+                                !.added_said = FALSE,
+                                !.removal_due = FALSE]
+             s28 == [s27 EXCEPT !.pending_said = TRUE]
+             s29 == IF s28.fault = "none" /\ ~(~s28.revoke_due)
+                    THEN [s28 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s28
+             s30 == IF s29.fault = "none" /\ ~s29.pending_said
+                    THEN [s29 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s29
+         IN  [s30 EXCEPT !.revoke_due = TRUE]
     \* REVOKING_PARTITION.partitions_revoked.6 [C7 L1]
     ELSE IF s.rebalance = "REVOKING_PARTITION" /\ s.callback_running /\ s.leaving /\ (s.lost \/ ~s.keeps)
-    THEN LET s17 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s18 == \* shrink
-                    [s17 EXCEPT !.owned = s17.keeps,
+    THEN LET s31 == [s EXCEPT !.rebalance = "UNJOINED"]
+             s32 == \* shrink
+                    [s31 EXCEPT !.owned = s31.keeps,
                                 !.lost = FALSE,
                                 !.callback_running = FALSE]
-             s19 == \* leave
-                    [s18 EXCEPT !.leaving = FALSE,
+             s33 == \* leave
+                    [s32 EXCEPT !.leaving = FALSE,
                                 !.subscribed = FALSE,
                                 !.polled = FALSE,
                                 !.join_backoff = FALSE,
@@ -2324,12 +2488,18 @@ RebalancePartitionsRevoked(s) ==
                                 !.preparing = FALSE,
                                 !.will_own = FALSE,
                                 !.keeps = FALSE]
-             s20 == [s19 EXCEPT !.left = TRUE,
+             s34 == IF s33.fault = "none" /\ ~s33.pending_said
+                    THEN [s33 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s33
+             s35 == [s34 EXCEPT !.pending_said = FALSE,
+                                !.added_said = FALSE,
+                                !.removal_due = FALSE]
+             s36 == [s35 EXCEPT !.left = TRUE,
                                 !.call_out = "none",
                                 !.generation_unused = FALSE,
                                 !.commit_out = FALSE,
                                 !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s20)
+         IN  RebalanceLeaveNeeded(s36)
     \* REVOKING_PARTITION.partitions_revoked.7 [Q1]
     ELSE IF s.rebalance = "REVOKING_PARTITION" /\ ~s.callback_running
     THEN IF s.fault = "none"
@@ -2348,7 +2518,10 @@ RebalanceRevocationPrepared(s) ==
              s3 == IF s2.fault = "none" /\ ~(~s2.revoke_due)
                    THEN [s2 EXCEPT !.fault = "callbacks-alternate"]
                    ELSE s2
-         IN  [s3 EXCEPT !.revoke_due = TRUE]
+             s4 == IF s3.fault = "none" /\ ~s3.pending_said
+                   THEN [s3 EXCEPT !.fault = "paused-before-revoked"]
+                   ELSE s3
+         IN  [s4 EXCEPT !.revoke_due = TRUE]
     ELSE s
 
 \* rebalance hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
@@ -2358,7 +2531,8 @@ RebalanceRejoinRequested(s) ==
     THEN LET s1 == [s EXCEPT !.rebalance = "PREPARE_REVOCATION"]
              s2 == \* pause_owned
                    [s1 EXCEPT !.keeps = FALSE]
-         IN  RebalanceRevocationPrepared(s2)
+             s3 == [s2 EXCEPT !.pending_said = TRUE]
+         IN  RebalanceRevocationPrepared(s3)
     \* PREPARING_REBALANCE.rejoin_requested.1 [J1 J2]
     ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ ~s.follow_up
     THEN \* want_follow_up
@@ -2386,36 +2560,45 @@ ConnectionRejoinRequested(s) ==
 RebalancePartitionsAssigned(s) ==
     \* ASSIGNING_PARTITIONS.partitions_assigned.1 [C1 C3 Q2]
     IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.identity = "member" /\ ~s.follow_up
-    THEN [s EXCEPT !.rebalance = "STABLE"]
+    THEN LET s1 == [s EXCEPT !.rebalance = "STABLE"]
+         IN  [s1 EXCEPT !.added_said = FALSE]
     \* ASSIGNING_PARTITIONS.partitions_assigned.2 [C1 K2 J2]
     ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.identity = "member" /\ s.follow_up
-    THEN LET s1 == [s EXCEPT !.rebalance = "STABLE"]
-             s2 == \* rejoin
-                   [s1 EXCEPT !.follow_up = FALSE]
-             s3 == RebalanceRejoinRequested(s2)
-         IN  ConnectionRejoinRequested(s3)
+    THEN LET s2 == [s EXCEPT !.rebalance = "STABLE"]
+             s3 == \* rejoin
+                   [s2 EXCEPT !.follow_up = FALSE]
+             s4 == [s3 EXCEPT !.added_said = FALSE]
+             s5 == RebalanceRejoinRequested(s4)
+         IN  ConnectionRejoinRequested(s5)
     \* ASSIGNING_PARTITIONS.partitions_assigned.3 [C1 C2 P3]
     ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.identity /= "member" /\ s.owned
-    THEN LET s4 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s5 == \* lose
-                   [s4 EXCEPT !.lost = TRUE,
+    THEN LET s6 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s7 == \* lose
+                   [s6 EXCEPT !.lost = TRUE,
                               !.callback_running = FALSE,
                               !.keeps = FALSE,
                               !.commit_step = "none",
                               !.preparing = FALSE,
                               !.follow_up = FALSE,
                               !.will_own = FALSE]
-             s6 == [s5 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
-             s7 == TimeoutsHeartbeatsDisabled(s6)
-             s8 == IF s7.fault = "none" /\ ~(~s7.revoke_due)
-                   THEN [s7 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s7
-         IN  [s8 EXCEPT !.revoke_due = TRUE]
+             s8 == [s7 EXCEPT !.added_said = FALSE]
+             s9 == [s8 EXCEPT !.in_group = FALSE,
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
+             s10 == TimeoutsHeartbeatsDisabled(s9)
+             s11 == [s10 EXCEPT !.pending_said = TRUE]
+             s12 == IF s11.fault = "none" /\ ~(~s11.revoke_due)
+                    THEN [s11 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s11
+             s13 == IF s12.fault = "none" /\ ~s12.pending_said
+                    THEN [s12 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s12
+         IN  [s13 EXCEPT !.revoke_due = TRUE]
     \* ASSIGNING_PARTITIONS.partitions_assigned.4 [J2]
     ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.identity /= "member" /\ ~s.owned
-    THEN LET s9 == [s EXCEPT !.rebalance = "UNJOINED"]
-         IN  RebalanceJoinNeeded(s9)
+    THEN LET s14 == [s EXCEPT !.rebalance = "UNJOINED"]
+         IN  RebalanceJoinNeeded(s14)
     ELSE s
 
 \* rebalance hears: Heartbeat: a rebalance is announced
@@ -2428,14 +2611,15 @@ RebalanceHeartbeatRebalanceInProgress(s, current) ==
              s2 == [s1 EXCEPT !.rebalance = "PREPARE_REVOCATION"]
              s3 == \* pause_owned
                    [s2 EXCEPT !.keeps = FALSE]
-         IN  RebalanceRevocationPrepared(s3)
+             s4 == [s3 EXCEPT !.pending_said = TRUE]
+         IN  RebalanceRevocationPrepared(s4)
     \* ASSIGNING_PARTITIONS.heartbeat_rebalance_in_progress.1 [H4 M2 J2]
     ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current /\ s.identity = "member" /\ ~s.follow_up
-    THEN LET s4 == IF s.fault = "none" /\ ~current
+    THEN LET s5 == IF s.fault = "none" /\ ~current
                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
                    ELSE s
          IN  \* want_follow_up
-             [s4 EXCEPT !.follow_up = TRUE]
+             [s5 EXCEPT !.follow_up = TRUE]
     \* UNJOINED.heartbeat_rebalance_in_progress.2 [J9]
     ELSE IF s.rebalance = "UNJOINED" /\ current
     THEN IF s.fault = "none"
@@ -2474,7 +2658,8 @@ RebalanceCommitRebalanceInProgress(s, current) ==
              s2 == [s1 EXCEPT !.rebalance = "PREPARE_REVOCATION"]
              s3 == \* pause_owned
                    [s2 EXCEPT !.keeps = FALSE]
-         IN  RebalanceRevocationPrepared(s3)
+             s4 == [s3 EXCEPT !.pending_said = TRUE]
+         IN  RebalanceRevocationPrepared(s4)
     \* ASSIGNING_PARTITIONS.commit_rebalance_in_progress.1 [H4 M2 J2]
     ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
             /\ current
@@ -2482,31 +2667,34 @@ RebalanceCommitRebalanceInProgress(s, current) ==
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ s.identity = "member"
             /\ ~s.follow_up
-    THEN LET s4 == IF s.fault = "none" /\ ~current
+    THEN LET s5 == IF s.fault = "none" /\ ~current
                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
                    ELSE s
          IN  \* want_follow_up
-             [s4 EXCEPT !.follow_up = TRUE]
+             [s5 EXCEPT !.follow_up = TRUE]
     \* PREPARE_REVOCATION.commit_rebalance_in_progress.1 [M3 C3 Q4]
     ELSE IF /\ s.rebalance = "PREPARE_REVOCATION"
             /\ current
             /\ s.coordinator_known
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ s.commit_step = "out"
-    THEN LET s5 == IF s.fault = "none" /\ ~current
+    THEN LET s6 == IF s.fault = "none" /\ ~current
                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
                    ELSE s
-             s6 == [s5 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s7 == \* end_commit
-                   [s6 EXCEPT !.commit_step = "none",
+             s7 == [s6 EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s8 == \* end_commit
+                   [s7 EXCEPT !.commit_step = "none",
                               !.preparing = FALSE]
-             s8 == \* send_revoke_partitions
-                   [s7 EXCEPT !.lost = FALSE,
+             s9 == \* send_revoke_partitions
+                   [s8 EXCEPT !.lost = FALSE,
                               !.callback_running = FALSE]
-             s9 == IF s8.fault = "none" /\ ~(~s8.revoke_due)
-                   THEN [s8 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s8
-         IN  [s9 EXCEPT !.revoke_due = TRUE]
+             s10 == IF s9.fault = "none" /\ ~(~s9.revoke_due)
+                    THEN [s9 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s9
+             s11 == IF s10.fault = "none" /\ ~s10.pending_said
+                    THEN [s10 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s10
+         IN  [s11 EXCEPT !.revoke_due = TRUE]
     \* STABLE.commit_rebalance_in_progress.5 [M3 Q4 K1]
     ELSE IF /\ s.rebalance = "STABLE"
             /\ current
@@ -2514,25 +2702,25 @@ RebalanceCommitRebalanceInProgress(s, current) ==
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ s.preparing
             /\ s.commit_step = "out"
-    THEN LET s10 == IF s.fault = "none" /\ ~current
+    THEN LET s12 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s11 == \* finish_commit
-                    [s10 EXCEPT !.commit_step = "none"]
-         IN  RebalanceJoinNeeded(s11)
+             s13 == \* finish_commit
+                    [s12 EXCEPT !.commit_step = "none"]
+         IN  RebalanceJoinNeeded(s13)
     \* PARTITION_REVOKED.commit_rebalance_in_progress.1 [M3]
     ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
             /\ current
             /\ s.coordinator_known
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ s.commit_step = "out"
-    THEN LET s12 == IF s.fault = "none" /\ ~current
+    THEN LET s14 == IF s.fault = "none" /\ ~current
                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
                     ELSE s
-             s13 == \* end_commit
-                    [s12 EXCEPT !.commit_step = "none",
+             s15 == \* end_commit
+                    [s14 EXCEPT !.commit_step = "none",
                                 !.preparing = FALSE]
-         IN  RebalanceRevocationDone(s13)
+         IN  RebalanceRevocationDone(s15)
     \* REVOKING_PARTITION.commit_rebalance_in_progress.3 [M7]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
             /\ current
@@ -2634,7 +2822,10 @@ RebalanceCommitSettled(s, current) ==
              s5 == IF s4.fault = "none" /\ ~(~s4.revoke_due)
                    THEN [s4 EXCEPT !.fault = "callbacks-alternate"]
                    ELSE s4
-         IN  [s5 EXCEPT !.revoke_due = TRUE]
+             s6 == IF s5.fault = "none" /\ ~s5.pending_said
+                   THEN [s5 EXCEPT !.fault = "paused-before-revoked"]
+                   ELSE s5
+         IN  [s6 EXCEPT !.revoke_due = TRUE]
     \* STABLE.commit_settled.1 [M3 Q4 K1]
     ELSE IF /\ s.rebalance = "STABLE"
             /\ current
@@ -2642,25 +2833,25 @@ RebalanceCommitSettled(s, current) ==
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ s.preparing
             /\ s.commit_step = "out"
-    THEN LET s6 == IF s.fault = "none" /\ ~current
+    THEN LET s7 == IF s.fault = "none" /\ ~current
                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
                    ELSE s
-             s7 == \* finish_commit
-                   [s6 EXCEPT !.commit_step = "none"]
-         IN  RebalanceJoinNeeded(s7)
+             s8 == \* finish_commit
+                   [s7 EXCEPT !.commit_step = "none"]
+         IN  RebalanceJoinNeeded(s8)
     \* PARTITION_REVOKED.commit_settled.1 [M3]
     ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
             /\ current
             /\ s.coordinator_known
             /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
             /\ s.commit_step = "out"
-    THEN LET s8 == IF s.fault = "none" /\ ~current
+    THEN LET s9 == IF s.fault = "none" /\ ~current
                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
                    ELSE s
-             s9 == \* end_commit
-                   [s8 EXCEPT !.commit_step = "none",
-                              !.preparing = FALSE]
-         IN  RebalanceRevocationDone(s9)
+             s10 == \* end_commit
+                    [s9 EXCEPT !.commit_step = "none",
+                               !.preparing = FALSE]
+         IN  RebalanceRevocationDone(s10)
     \* UNJOINED.commit_settled.2 [M7]
     ELSE IF s.rebalance = "UNJOINED" /\ current
     THEN IF s.fault = "none"
@@ -3001,18 +3192,21 @@ RebalanceCommitDeadlineExpired(s) ==
              s4 == IF s3.fault = "none" /\ ~(~s3.revoke_due)
                    THEN [s3 EXCEPT !.fault = "callbacks-alternate"]
                    ELSE s3
-         IN  [s4 EXCEPT !.revoke_due = TRUE]
+             s5 == IF s4.fault = "none" /\ ~s4.pending_said
+                   THEN [s4 EXCEPT !.fault = "paused-before-revoked"]
+                   ELSE s4
+         IN  [s5 EXCEPT !.revoke_due = TRUE]
     \* STABLE.commit_deadline_expired.1 [M3]
     ELSE IF s.rebalance = "STABLE" /\ s.preparing /\ s.commit_step /= "none"
-    THEN LET s5 == \* finish_commit
+    THEN LET s6 == \* finish_commit
                    [s EXCEPT !.commit_step = "none"]
-         IN  RebalanceJoinNeeded(s5)
+         IN  RebalanceJoinNeeded(s6)
     \* PARTITION_REVOKED.commit_deadline_expired.1 [M3]
     ELSE IF s.rebalance = "PARTITION_REVOKED" /\ s.commit_step /= "none"
-    THEN LET s6 == \* end_commit
+    THEN LET s7 == \* end_commit
                    [s EXCEPT !.commit_step = "none",
                              !.preparing = FALSE]
-         IN  RebalanceRevocationDone(s6)
+         IN  RebalanceRevocationDone(s7)
     ELSE s
 
 \* rebalance hears: Heartbeat: the coordinator does not know this id
@@ -3030,7 +3224,9 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                               !.preparing = FALSE,
                               !.follow_up = FALSE]
              s5 == [s4 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s6 == TimeoutsHeartbeatsDisabled(s5)
          IN  RebalanceJoinNeeded(s6)
     \* PARTITION_REVOKED.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
@@ -3046,7 +3242,9 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                                !.preparing = FALSE,
                                !.follow_up = FALSE]
              s11 == [s10 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
              s12 == TimeoutsHeartbeatsDisabled(s11)
          IN  RebalanceJoinNeeded(s12)
     \* COMPLETING_REBALANCE.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
@@ -3062,7 +3260,9 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
              s17 == [s16 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
              s18 == TimeoutsHeartbeatsDisabled(s17)
          IN  RebalanceJoinNeeded(s18)
     \* STABLE.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
@@ -3078,7 +3278,9 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
              s23 == [s22 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
              s24 == TimeoutsHeartbeatsDisabled(s23)
          IN  RebalanceJoinNeeded(s24)
     \* PREPARING_REBALANCE.heartbeat_unknown_member.2 [J4 H4 H3 J2]
@@ -3097,7 +3299,9 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
              s29 == [s28 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
              s30 == TimeoutsHeartbeatsDisabled(s29)
          IN  RebalanceJoinNeeded(s30)
     \* REVOKING_PARTITION.heartbeat_unknown_member.1 [J4 C2 P3 H3]
@@ -3113,7 +3317,9 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
              s34 == [s33 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s34)
     \* REVOKING_PARTITION.heartbeat_unknown_member.2 [J4 C2 H3]
     ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ s.callback_running
@@ -3123,7 +3329,9 @@ RebalanceHeartbeatUnknownMember(s, current) ==
              s36 == \* forget_identity
                     [s35 EXCEPT !.identity = "none"]
              s37 == [s36 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s37)
     \* ASSIGNING_PARTITIONS.heartbeat_unknown_member.1 [J4 C2 H3]
     ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current /\ s.identity = "member"
@@ -3133,7 +3341,9 @@ RebalanceHeartbeatUnknownMember(s, current) ==
              s39 == \* forget_identity
                     [s38 EXCEPT !.identity = "none"]
              s40 == [s39 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s40)
     \* UNJOINED.heartbeat_unknown_member.2 [J9]
     ELSE IF s.rebalance = "UNJOINED" /\ current
@@ -3177,7 +3387,9 @@ RebalanceCommitUnknownMember(s, current) ==
                               !.preparing = FALSE,
                               !.follow_up = FALSE]
              s5 == [s4 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s6 == TimeoutsHeartbeatsDisabled(s5)
          IN  RebalanceJoinNeeded(s6)
     \* PARTITION_REVOKED.commit_unknown_member.2 [J4 H4 M2 H3 J2]
@@ -3196,7 +3408,9 @@ RebalanceCommitUnknownMember(s, current) ==
                                !.preparing = FALSE,
                                !.follow_up = FALSE]
              s11 == [s10 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
              s12 == TimeoutsHeartbeatsDisabled(s11)
          IN  RebalanceJoinNeeded(s12)
     \* STABLE.commit_unknown_member.2 [J4 H4 M2 H3 J2]
@@ -3215,7 +3429,9 @@ RebalanceCommitUnknownMember(s, current) ==
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
              s17 == [s16 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
              s18 == TimeoutsHeartbeatsDisabled(s17)
          IN  RebalanceJoinNeeded(s18)
     \* REVOKING_PARTITION.commit_unknown_member.1 [J4 C2 P3 H3]
@@ -3236,7 +3452,9 @@ RebalanceCommitUnknownMember(s, current) ==
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
              s22 == [s21 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s22)
     \* REVOKING_PARTITION.commit_unknown_member.2 [J4 C2 H3]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
@@ -3251,7 +3469,9 @@ RebalanceCommitUnknownMember(s, current) ==
              s24 == \* forget_identity
                     [s23 EXCEPT !.identity = "none"]
              s25 == [s24 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s25)
     \* ASSIGNING_PARTITIONS.commit_unknown_member.1 [J4 C2 H3]
     ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
@@ -3265,7 +3485,9 @@ RebalanceCommitUnknownMember(s, current) ==
              s27 == \* forget_identity
                     [s26 EXCEPT !.identity = "none"]
              s28 == [s27 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s28)
     \* REVOKING_PARTITION.commit_unknown_member.4 [M7]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
@@ -3362,7 +3584,9 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                               !.preparing = FALSE,
                               !.follow_up = FALSE]
              s5 == [s4 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s6 == TimeoutsHeartbeatsDisabled(s5)
          IN  RebalanceJoinNeeded(s6)
     \* PARTITION_REVOKED.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
@@ -3378,7 +3602,9 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                                !.preparing = FALSE,
                                !.follow_up = FALSE]
              s11 == [s10 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
              s12 == TimeoutsHeartbeatsDisabled(s11)
          IN  RebalanceJoinNeeded(s12)
     \* COMPLETING_REBALANCE.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
@@ -3394,7 +3620,9 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
              s17 == [s16 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
              s18 == TimeoutsHeartbeatsDisabled(s17)
          IN  RebalanceJoinNeeded(s18)
     \* STABLE.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
@@ -3410,7 +3638,9 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
              s23 == [s22 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
              s24 == TimeoutsHeartbeatsDisabled(s23)
          IN  RebalanceJoinNeeded(s24)
     \* PREPARING_REBALANCE.heartbeat_illegal_generation.2 [J4 H4 H3 J2]
@@ -3429,7 +3659,9 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
              s29 == [s28 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
              s30 == TimeoutsHeartbeatsDisabled(s29)
          IN  RebalanceJoinNeeded(s30)
     \* REVOKING_PARTITION.heartbeat_illegal_generation.1 [J4 C2 P3 H3]
@@ -3445,7 +3677,9 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
              s34 == [s33 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s34)
     \* REVOKING_PARTITION.heartbeat_illegal_generation.2 [J4 C2 H3]
     ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ s.callback_running
@@ -3455,7 +3689,9 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
              s36 == \* forget_generation
                     [s35 EXCEPT !.identity = IF s35.identity /= "none" THEN "id" ELSE "none"]
              s37 == [s36 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s37)
     \* ASSIGNING_PARTITIONS.heartbeat_illegal_generation.1 [J4 C2 H3]
     ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current /\ s.identity = "member"
@@ -3465,7 +3701,9 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
              s39 == \* forget_generation
                     [s38 EXCEPT !.identity = IF s38.identity /= "none" THEN "id" ELSE "none"]
              s40 == [s39 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s40)
     \* UNJOINED.heartbeat_illegal_generation.2 [J9]
     ELSE IF s.rebalance = "UNJOINED" /\ current
@@ -3509,7 +3747,9 @@ RebalanceCommitIllegalGeneration(s, current) ==
                               !.preparing = FALSE,
                               !.follow_up = FALSE]
              s5 == [s4 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
              s6 == TimeoutsHeartbeatsDisabled(s5)
          IN  RebalanceJoinNeeded(s6)
     \* PARTITION_REVOKED.commit_illegal_generation.2 [J4 H4 M2 H3 J2]
@@ -3528,7 +3768,9 @@ RebalanceCommitIllegalGeneration(s, current) ==
                                !.preparing = FALSE,
                                !.follow_up = FALSE]
              s11 == [s10 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
              s12 == TimeoutsHeartbeatsDisabled(s11)
          IN  RebalanceJoinNeeded(s12)
     \* STABLE.commit_illegal_generation.2 [J4 H4 M2 H3 J2]
@@ -3547,7 +3789,9 @@ RebalanceCommitIllegalGeneration(s, current) ==
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE]
              s17 == [s16 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
              s18 == TimeoutsHeartbeatsDisabled(s17)
          IN  RebalanceJoinNeeded(s18)
     \* REVOKING_PARTITION.commit_illegal_generation.1 [J4 C2 P3 H3]
@@ -3568,7 +3812,9 @@ RebalanceCommitIllegalGeneration(s, current) ==
                                 !.follow_up = FALSE,
                                 !.will_own = FALSE]
              s22 == [s21 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s22)
     \* REVOKING_PARTITION.commit_illegal_generation.2 [J4 C2 H3]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
@@ -3583,7 +3829,9 @@ RebalanceCommitIllegalGeneration(s, current) ==
              s24 == \* forget_generation
                     [s23 EXCEPT !.identity = IF s23.identity /= "none" THEN "id" ELSE "none"]
              s25 == [s24 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s25)
     \* ASSIGNING_PARTITIONS.commit_illegal_generation.1 [J4 C2 H3]
     ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
@@ -3597,7 +3845,9 @@ RebalanceCommitIllegalGeneration(s, current) ==
              s27 == \* forget_generation
                     [s26 EXCEPT !.identity = IF s26.identity /= "none" THEN "id" ELSE "none"]
              s28 == [s27 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s28)
     \* REVOKING_PARTITION.commit_illegal_generation.4 [M7]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
@@ -3697,7 +3947,9 @@ RebalanceHeartbeatFenced(s, current) ==
                               !.follow_up = FALSE]
              s6 == [s5 EXCEPT !.raised = TRUE]
              s7 == [s6 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s7)
     \* PARTITION_REVOKED.heartbeat_fenced.2 [X2 H3]
     ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
@@ -3715,7 +3967,9 @@ RebalanceHeartbeatFenced(s, current) ==
                                 !.follow_up = FALSE]
              s13 == [s12 EXCEPT !.raised = TRUE]
              s14 == [s13 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s14)
     \* COMPLETING_REBALANCE.heartbeat_fenced.2 [X2 H3]
     ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
@@ -3733,7 +3987,9 @@ RebalanceHeartbeatFenced(s, current) ==
                                 !.follow_up = FALSE]
              s20 == [s19 EXCEPT !.raised = TRUE]
              s21 == [s20 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s21)
     \* STABLE.heartbeat_fenced.2 [X2 H3]
     ELSE IF s.rebalance = "STABLE" /\ current
@@ -3751,7 +4007,9 @@ RebalanceHeartbeatFenced(s, current) ==
                                 !.follow_up = FALSE]
              s27 == [s26 EXCEPT !.raised = TRUE]
              s28 == [s27 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s28)
     \* PREPARING_REBALANCE.heartbeat_fenced.2 [X2 H3]
     ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
@@ -3772,7 +4030,9 @@ RebalanceHeartbeatFenced(s, current) ==
                                 !.follow_up = FALSE]
              s34 == [s33 EXCEPT !.raised = TRUE]
              s35 == [s34 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s35)
     \* REVOKING_PARTITION.heartbeat_fenced.1 [X2 C2 P3 H3]
     ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ ~s.callback_running
@@ -3790,7 +4050,9 @@ RebalanceHeartbeatFenced(s, current) ==
                                 !.will_own = FALSE]
              s40 == [s39 EXCEPT !.raised = TRUE]
              s41 == [s40 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s41)
     \* REVOKING_PARTITION.heartbeat_fenced.2 [X2 C2 H3]
     ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ s.callback_running
@@ -3803,7 +4065,9 @@ RebalanceHeartbeatFenced(s, current) ==
                     [s43 EXCEPT !.polled = FALSE]
              s45 == [s44 EXCEPT !.raised = TRUE]
              s46 == [s45 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s46)
     \* ASSIGNING_PARTITIONS.heartbeat_fenced.1 [X2 C2 H3]
     ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current /\ s.identity = "member"
@@ -3816,7 +4080,9 @@ RebalanceHeartbeatFenced(s, current) ==
                     [s48 EXCEPT !.polled = FALSE]
              s50 == [s49 EXCEPT !.raised = TRUE]
              s51 == [s50 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s51)
     \* UNJOINED.heartbeat_fenced.2 [J9]
     ELSE IF s.rebalance = "UNJOINED" /\ current
@@ -3863,7 +4129,9 @@ RebalanceCommitFenced(s, current) ==
                               !.follow_up = FALSE]
              s6 == [s5 EXCEPT !.raised = TRUE]
              s7 == [s6 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE]
+                              !.heartbeat_out = FALSE,
+                              !.beat_due = FALSE,
+                              !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s7)
     \* PARTITION_REVOKED.commit_fenced.2 [X2 H3]
     ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
@@ -3884,7 +4152,9 @@ RebalanceCommitFenced(s, current) ==
                                 !.follow_up = FALSE]
              s13 == [s12 EXCEPT !.raised = TRUE]
              s14 == [s13 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s14)
     \* STABLE.commit_fenced.2 [X2 H3]
     ELSE IF /\ s.rebalance = "STABLE"
@@ -3905,7 +4175,9 @@ RebalanceCommitFenced(s, current) ==
                                 !.follow_up = FALSE]
              s20 == [s19 EXCEPT !.raised = TRUE]
              s21 == [s20 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s21)
     \* REVOKING_PARTITION.commit_fenced.1 [X2 C2 P3 H3]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
@@ -3928,7 +4200,9 @@ RebalanceCommitFenced(s, current) ==
                                 !.will_own = FALSE]
              s26 == [s25 EXCEPT !.raised = TRUE]
              s27 == [s26 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s27)
     \* REVOKING_PARTITION.commit_fenced.2 [X2 C2 H3]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
@@ -3946,7 +4220,9 @@ RebalanceCommitFenced(s, current) ==
                     [s29 EXCEPT !.polled = FALSE]
              s31 == [s30 EXCEPT !.raised = TRUE]
              s32 == [s31 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s32)
     \* ASSIGNING_PARTITIONS.commit_fenced.1 [X2 C2 H3]
     ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
@@ -3963,7 +4239,9 @@ RebalanceCommitFenced(s, current) ==
                     [s34 EXCEPT !.polled = FALSE]
              s36 == [s35 EXCEPT !.raised = TRUE]
              s37 == [s36 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE]
+                                !.heartbeat_out = FALSE,
+                                !.beat_due = FALSE,
+                                !.poll_late = FALSE]
          IN  TimeoutsHeartbeatsDisabled(s37)
     \* REVOKING_PARTITION.commit_fenced.4 [M7]
     ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
@@ -4061,104 +4339,82 @@ RebalanceLeaveRequested(s) ==
              s4 == \* send_revoke_partitions
                    [s3 EXCEPT !.lost = FALSE,
                               !.callback_running = FALSE]
-             s5 == IF s4.fault = "none" /\ ~(~s4.revoke_due)
-                   THEN [s4 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s4
-         IN  [s5 EXCEPT !.revoke_due = TRUE]
+             s5 == [s4 EXCEPT !.pending_said = TRUE]
+             s6 == IF s5.fault = "none" /\ ~(~s5.revoke_due)
+                   THEN [s5 EXCEPT !.fault = "callbacks-alternate"]
+                   ELSE s5
+             s7 == IF s6.fault = "none" /\ ~s6.pending_said
+                   THEN [s6 EXCEPT !.fault = "paused-before-revoked"]
+                   ELSE s6
+         IN  [s7 EXCEPT !.revoke_due = TRUE]
     \* PARTITION_REVOKED.leave_requested.1 [C7 L2]
     ELSE IF s.rebalance = "PARTITION_REVOKED" /\ s.owned
-    THEN LET s6 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s7 == \* start_leaving
-                   [s6 EXCEPT !.leaving = TRUE,
+    THEN LET s8 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s9 == \* start_leaving
+                   [s8 EXCEPT !.leaving = TRUE,
                               !.commit_step = "none",
                               !.preparing = FALSE,
                               !.follow_up = FALSE,
                               !.join_backoff = FALSE]
-             s8 == \* pause_owned
-                   [s7 EXCEPT !.keeps = FALSE]
-             s9 == \* send_revoke_partitions
-                   [s8 EXCEPT !.lost = FALSE,
-                              !.callback_running = FALSE]
-             s10 == IF s9.fault = "none" /\ ~(~s9.revoke_due)
-                    THEN [s9 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s9
-         IN  [s10 EXCEPT !.revoke_due = TRUE]
+             s10 == \* pause_owned
+                    [s9 EXCEPT !.keeps = FALSE]
+             s11 == \* send_revoke_partitions
+                    [s10 EXCEPT !.lost = FALSE,
+                                !.callback_running = FALSE]
+             s12 == [s11 EXCEPT !.pending_said = TRUE]
+             s13 == IF s12.fault = "none" /\ ~(~s12.revoke_due)
+                    THEN [s12 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s12
+             s14 == IF s13.fault = "none" /\ ~s13.pending_said
+                    THEN [s13 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s13
+         IN  [s14 EXCEPT !.revoke_due = TRUE]
     \* STABLE.leave_requested.1 [C7 L2]
     ELSE IF s.rebalance = "STABLE" /\ s.owned
-    THEN LET s11 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s12 == \* start_leaving
-                    [s11 EXCEPT !.leaving = TRUE,
+    THEN LET s15 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s16 == \* start_leaving
+                    [s15 EXCEPT !.leaving = TRUE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.join_backoff = FALSE]
-             s13 == \* pause_owned
-                    [s12 EXCEPT !.keeps = FALSE]
-             s14 == \* send_revoke_partitions
-                    [s13 EXCEPT !.lost = FALSE,
+             s17 == \* pause_owned
+                    [s16 EXCEPT !.keeps = FALSE]
+             s18 == \* send_revoke_partitions
+                    [s17 EXCEPT !.lost = FALSE,
                                 !.callback_running = FALSE]
-             s15 == IF s14.fault = "none" /\ ~(~s14.revoke_due)
-                    THEN [s14 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s14
-         IN  [s15 EXCEPT !.revoke_due = TRUE]
-    \* ASSIGNING_PARTITIONS.leave_requested.1 [C7 L2]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.owned /\ s.identity = "member"
-    THEN LET s16 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s17 == \* start_leaving
-                    [s16 EXCEPT !.leaving = TRUE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.join_backoff = FALSE]
-             s18 == \* pause_owned
-                    [s17 EXCEPT !.keeps = FALSE]
-             s19 == \* send_revoke_partitions
-                    [s18 EXCEPT !.lost = FALSE,
-                                !.callback_running = FALSE]
+             s19 == [s18 EXCEPT !.pending_said = TRUE]
              s20 == IF s19.fault = "none" /\ ~(~s19.revoke_due)
                     THEN [s19 EXCEPT !.fault = "callbacks-alternate"]
                     ELSE s19
-         IN  [s20 EXCEPT !.revoke_due = TRUE]
-    \* ASSIGNING_PARTITIONS.leave_requested.2 [C7 C2 L2]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.owned /\ s.identity /= "member"
-    THEN LET s21 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s22 == \* start_leaving
-                    [s21 EXCEPT !.leaving = TRUE,
+             s21 == IF s20.fault = "none" /\ ~s20.pending_said
+                    THEN [s20 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s20
+         IN  [s21 EXCEPT !.revoke_due = TRUE]
+    \* ASSIGNING_PARTITIONS.leave_requested.1 [C7 L2]
+    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.owned /\ s.identity = "member"
+    THEN LET s22 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s23 == \* start_leaving
+                    [s22 EXCEPT !.leaving = TRUE,
                                 !.commit_step = "none",
                                 !.preparing = FALSE,
                                 !.follow_up = FALSE,
                                 !.join_backoff = FALSE]
-             s23 == \* lose_but_stay
-                    [s22 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.join_backoff = FALSE,
-                                !.will_own = FALSE]
-             s24 == IF s23.fault = "none" /\ ~(~s23.revoke_due)
-                    THEN [s23 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s23
-         IN  [s24 EXCEPT !.revoke_due = TRUE]
-    \* PREPARING_REBALANCE.leave_requested.1 [C7 L2 L3]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.owned
-    THEN LET s25 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s26 == \* start_leaving
-                    [s25 EXCEPT !.leaving = TRUE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.join_backoff = FALSE]
-             s27 == \* lose_but_stay
-                    [s26 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.join_backoff = FALSE,
-                                !.will_own = FALSE]
-             s28 == IF s27.fault = "none" /\ ~(~s27.revoke_due)
-                    THEN [s27 EXCEPT !.fault = "callbacks-alternate"]
+             s24 == \* pause_owned
+                    [s23 EXCEPT !.keeps = FALSE]
+             s25 == \* send_revoke_partitions
+                    [s24 EXCEPT !.lost = FALSE,
+                                !.callback_running = FALSE]
+             s26 == [s25 EXCEPT !.pending_said = TRUE]
+             s27 == IF s26.fault = "none" /\ ~(~s26.revoke_due)
+                    THEN [s26 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s26
+             s28 == IF s27.fault = "none" /\ ~s27.pending_said
+                    THEN [s27 EXCEPT !.fault = "paused-before-revoked"]
                     ELSE s27
          IN  [s28 EXCEPT !.revoke_due = TRUE]
-    \* COMPLETING_REBALANCE.leave_requested.1 [C7 L2 L3]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ s.owned
+    \* ASSIGNING_PARTITIONS.leave_requested.2 [C7 C2 L2]
+    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.owned /\ s.identity /= "member"
     THEN LET s29 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
              s30 == \* start_leaving
                     [s29 EXCEPT !.leaving = TRUE,
@@ -4172,15 +4428,65 @@ RebalanceLeaveRequested(s) ==
                                 !.keeps = FALSE,
                                 !.join_backoff = FALSE,
                                 !.will_own = FALSE]
-             s32 == IF s31.fault = "none" /\ ~(~s31.revoke_due)
-                    THEN [s31 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s31
-         IN  [s32 EXCEPT !.revoke_due = TRUE]
+             s32 == [s31 EXCEPT !.pending_said = TRUE]
+             s33 == IF s32.fault = "none" /\ ~(~s32.revoke_due)
+                    THEN [s32 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s32
+             s34 == IF s33.fault = "none" /\ ~s33.pending_said
+                    THEN [s33 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s33
+         IN  [s34 EXCEPT !.revoke_due = TRUE]
+    \* PREPARING_REBALANCE.leave_requested.1 [C7 L2 L3]
+    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.owned
+    THEN LET s35 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s36 == \* start_leaving
+                    [s35 EXCEPT !.leaving = TRUE,
+                                !.commit_step = "none",
+                                !.preparing = FALSE,
+                                !.follow_up = FALSE,
+                                !.join_backoff = FALSE]
+             s37 == \* lose_but_stay
+                    [s36 EXCEPT !.lost = TRUE,
+                                !.callback_running = FALSE,
+                                !.keeps = FALSE,
+                                !.join_backoff = FALSE,
+                                !.will_own = FALSE]
+             s38 == [s37 EXCEPT !.pending_said = TRUE]
+             s39 == IF s38.fault = "none" /\ ~(~s38.revoke_due)
+                    THEN [s38 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s38
+             s40 == IF s39.fault = "none" /\ ~s39.pending_said
+                    THEN [s39 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s39
+         IN  [s40 EXCEPT !.revoke_due = TRUE]
+    \* COMPLETING_REBALANCE.leave_requested.1 [C7 L2 L3]
+    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ s.owned
+    THEN LET s41 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
+             s42 == \* start_leaving
+                    [s41 EXCEPT !.leaving = TRUE,
+                                !.commit_step = "none",
+                                !.preparing = FALSE,
+                                !.follow_up = FALSE,
+                                !.join_backoff = FALSE]
+             s43 == \* lose_but_stay
+                    [s42 EXCEPT !.lost = TRUE,
+                                !.callback_running = FALSE,
+                                !.keeps = FALSE,
+                                !.join_backoff = FALSE,
+                                !.will_own = FALSE]
+             s44 == [s43 EXCEPT !.pending_said = TRUE]
+             s45 == IF s44.fault = "none" /\ ~(~s44.revoke_due)
+                    THEN [s44 EXCEPT !.fault = "callbacks-alternate"]
+                    ELSE s44
+             s46 == IF s45.fault = "none" /\ ~s45.pending_said
+                    THEN [s45 EXCEPT !.fault = "paused-before-revoked"]
+                    ELSE s45
+         IN  [s46 EXCEPT !.revoke_due = TRUE]
     \* PREPARING_REBALANCE.leave_requested.2 [L1 L2 L3]
     ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ ~s.owned
-    THEN LET s33 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s34 == \* leave
-                    [s33 EXCEPT !.leaving = FALSE,
+    THEN LET s47 == [s EXCEPT !.rebalance = "UNJOINED"]
+             s48 == \* leave
+                    [s47 EXCEPT !.leaving = FALSE,
                                 !.subscribed = FALSE,
                                 !.polled = FALSE,
                                 !.join_backoff = FALSE,
@@ -4189,17 +4495,17 @@ RebalanceLeaveRequested(s) ==
                                 !.preparing = FALSE,
                                 !.will_own = FALSE,
                                 !.keeps = FALSE]
-             s35 == [s34 EXCEPT !.left = TRUE,
+             s49 == [s48 EXCEPT !.left = TRUE,
                                 !.call_out = "none",
                                 !.generation_unused = FALSE,
                                 !.commit_out = FALSE,
                                 !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s35)
+         IN  RebalanceLeaveNeeded(s49)
     \* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3]
     ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ ~s.owned
-    THEN LET s36 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s37 == \* leave
-                    [s36 EXCEPT !.leaving = FALSE,
+    THEN LET s50 == [s EXCEPT !.rebalance = "UNJOINED"]
+             s51 == \* leave
+                    [s50 EXCEPT !.leaving = FALSE,
                                 !.subscribed = FALSE,
                                 !.polled = FALSE,
                                 !.join_backoff = FALSE,
@@ -4208,17 +4514,17 @@ RebalanceLeaveRequested(s) ==
                                 !.preparing = FALSE,
                                 !.will_own = FALSE,
                                 !.keeps = FALSE]
-             s38 == [s37 EXCEPT !.left = TRUE,
+             s52 == [s51 EXCEPT !.left = TRUE,
                                 !.call_out = "none",
                                 !.generation_unused = FALSE,
                                 !.commit_out = FALSE,
                                 !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s38)
+         IN  RebalanceLeaveNeeded(s52)
     \* PREPARE_REVOCATION.leave_requested.2 [L1 L2 L3]
     ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ ~s.owned
-    THEN LET s39 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s40 == \* leave
-                    [s39 EXCEPT !.leaving = FALSE,
+    THEN LET s53 == [s EXCEPT !.rebalance = "UNJOINED"]
+             s54 == \* leave
+                    [s53 EXCEPT !.leaving = FALSE,
                                 !.subscribed = FALSE,
                                 !.polled = FALSE,
                                 !.join_backoff = FALSE,
@@ -4227,17 +4533,17 @@ RebalanceLeaveRequested(s) ==
                                 !.preparing = FALSE,
                                 !.will_own = FALSE,
                                 !.keeps = FALSE]
-             s41 == [s40 EXCEPT !.left = TRUE,
+             s55 == [s54 EXCEPT !.left = TRUE,
                                 !.call_out = "none",
                                 !.generation_unused = FALSE,
                                 !.commit_out = FALSE,
                                 !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s41)
+         IN  RebalanceLeaveNeeded(s55)
     \* PARTITION_REVOKED.leave_requested.2 [L1 L2 L3]
     ELSE IF s.rebalance = "PARTITION_REVOKED" /\ ~s.owned
-    THEN LET s42 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s43 == \* leave
-                    [s42 EXCEPT !.leaving = FALSE,
+    THEN LET s56 == [s EXCEPT !.rebalance = "UNJOINED"]
+             s57 == \* leave
+                    [s56 EXCEPT !.leaving = FALSE,
                                 !.subscribed = FALSE,
                                 !.polled = FALSE,
                                 !.join_backoff = FALSE,
@@ -4246,17 +4552,17 @@ RebalanceLeaveRequested(s) ==
                                 !.preparing = FALSE,
                                 !.will_own = FALSE,
                                 !.keeps = FALSE]
-             s44 == [s43 EXCEPT !.left = TRUE,
+             s58 == [s57 EXCEPT !.left = TRUE,
                                 !.call_out = "none",
                                 !.generation_unused = FALSE,
                                 !.commit_out = FALSE,
                                 !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s44)
+         IN  RebalanceLeaveNeeded(s58)
     \* COMPLETING_REBALANCE.leave_requested.2 [L1 L2 L3]
     ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ ~s.owned
-    THEN LET s45 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s46 == \* leave
-                    [s45 EXCEPT !.leaving = FALSE,
+    THEN LET s59 == [s EXCEPT !.rebalance = "UNJOINED"]
+             s60 == \* leave
+                    [s59 EXCEPT !.leaving = FALSE,
                                 !.subscribed = FALSE,
                                 !.polled = FALSE,
                                 !.join_backoff = FALSE,
@@ -4265,17 +4571,17 @@ RebalanceLeaveRequested(s) ==
                                 !.preparing = FALSE,
                                 !.will_own = FALSE,
                                 !.keeps = FALSE]
-             s47 == [s46 EXCEPT !.left = TRUE,
+             s61 == [s60 EXCEPT !.left = TRUE,
                                 !.call_out = "none",
                                 !.generation_unused = FALSE,
                                 !.commit_out = FALSE,
                                 !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s47)
+         IN  RebalanceLeaveNeeded(s61)
     \* STABLE.leave_requested.2 [L1 L2 L3]
     ELSE IF s.rebalance = "STABLE" /\ ~s.owned
-    THEN LET s48 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s49 == \* leave
-                    [s48 EXCEPT !.leaving = FALSE,
+    THEN LET s62 == [s EXCEPT !.rebalance = "UNJOINED"]
+             s63 == \* leave
+                    [s62 EXCEPT !.leaving = FALSE,
                                 !.subscribed = FALSE,
                                 !.polled = FALSE,
                                 !.join_backoff = FALSE,
@@ -4284,15 +4590,15 @@ RebalanceLeaveRequested(s) ==
                                 !.preparing = FALSE,
                                 !.will_own = FALSE,
                                 !.keeps = FALSE]
-             s50 == [s49 EXCEPT !.left = TRUE,
+             s64 == [s63 EXCEPT !.left = TRUE,
                                 !.call_out = "none",
                                 !.generation_unused = FALSE,
                                 !.commit_out = FALSE,
                                 !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s50)
+         IN  RebalanceLeaveNeeded(s64)
     \* UNJOINED.leave_requested.1 [L1 L2 L3]
     ELSE IF s.rebalance = "UNJOINED" /\ (s.subscribed \/ s.identity /= "none")
-    THEN LET s51 == \* leave
+    THEN LET s65 == \* leave
                     [s EXCEPT !.leaving = FALSE,
                               !.subscribed = FALSE,
                               !.polled = FALSE,
@@ -4302,12 +4608,12 @@ RebalanceLeaveRequested(s) ==
                               !.preparing = FALSE,
                               !.will_own = FALSE,
                               !.keeps = FALSE]
-             s52 == [s51 EXCEPT !.left = TRUE,
+             s66 == [s65 EXCEPT !.left = TRUE,
                                 !.call_out = "none",
                                 !.generation_unused = FALSE,
                                 !.commit_out = FALSE,
                                 !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s52)
+         IN  RebalanceLeaveNeeded(s66)
     \* REVOKING_PARTITION.leave_requested.1 [C7 L2]
     ELSE IF s.rebalance = "REVOKING_PARTITION" /\ ~s.leaving
     THEN \* start_leaving
@@ -4383,45 +4689,60 @@ ConnectionStopped(s) ==
              s4 == IF s3.fault = "none" /\ ~(~s3.coordinator_known)
                    THEN [s3 EXCEPT !.fault = "forget-then-fail"]
                    ELSE s3
-             s5 == [s4 EXCEPT !.call_out = "none",
+             s5 == IF s4.fault = "none" /\ ~s4.suspect
+                   THEN [s4 EXCEPT !.fault = "forget-with-reason"]
+                   ELSE s4
+             s6 == [s5 EXCEPT !.beat_due = s5.beat_due /\ ~s5.heartbeat_out,
+                              !.suspect = FALSE,
+                              !.call_out = "none",
                               !.heartbeat_out = FALSE,
                               !.commit_out = FALSE]
-             s6 == TimeoutsCoordinatorLost(s5)
-         IN  RebalanceCoordinatorLost(s6)
+             s7 == TimeoutsCoordinatorLost(s6)
+         IN  RebalanceCoordinatorLost(s7)
     \* COORDINATOR_DISCOVERY.stopped.1 [L4]
     ELSE IF s.connection = "COORDINATOR_DISCOVERY"
-    THEN LET s7 == [s EXCEPT !.connection = "DOWN"]
-             s8 == \* forget_coordinator
-                   [s7 EXCEPT !.coordinator_known = FALSE]
-             s9 == \* need_nothing
-                   [s8 EXCEPT !.member_needs = FALSE,
-                              !.asked = FALSE,
-                              !.lookup_wait = "none"]
-             s10 == IF s9.fault = "none" /\ ~(~s9.coordinator_known)
-                    THEN [s9 EXCEPT !.fault = "forget-then-fail"]
-                    ELSE s9
-             s11 == [s10 EXCEPT !.call_out = "none",
+    THEN LET s8 == [s EXCEPT !.connection = "DOWN"]
+             s9 == \* forget_coordinator
+                   [s8 EXCEPT !.coordinator_known = FALSE]
+             s10 == \* need_nothing
+                    [s9 EXCEPT !.member_needs = FALSE,
+                               !.asked = FALSE,
+                               !.lookup_wait = "none"]
+             s11 == IF s10.fault = "none" /\ ~(~s10.coordinator_known)
+                    THEN [s10 EXCEPT !.fault = "forget-then-fail"]
+                    ELSE s10
+             s12 == IF s11.fault = "none" /\ ~s11.suspect
+                    THEN [s11 EXCEPT !.fault = "forget-with-reason"]
+                    ELSE s11
+             s13 == [s12 EXCEPT !.beat_due = s12.beat_due /\ ~s12.heartbeat_out,
+                                !.suspect = FALSE,
+                                !.call_out = "none",
                                 !.heartbeat_out = FALSE,
                                 !.commit_out = FALSE]
-             s12 == TimeoutsCoordinatorLost(s11)
-         IN  RebalanceCoordinatorLost(s12)
+             s14 == TimeoutsCoordinatorLost(s13)
+         IN  RebalanceCoordinatorLost(s14)
     \* STABLE.stopped.1 [L4]
     ELSE IF s.connection = "STABLE"
-    THEN LET s13 == [s EXCEPT !.connection = "DOWN"]
-             s14 == \* forget_coordinator
-                    [s13 EXCEPT !.coordinator_known = FALSE]
-             s15 == \* need_nothing
-                    [s14 EXCEPT !.member_needs = FALSE,
+    THEN LET s15 == [s EXCEPT !.connection = "DOWN"]
+             s16 == \* forget_coordinator
+                    [s15 EXCEPT !.coordinator_known = FALSE]
+             s17 == \* need_nothing
+                    [s16 EXCEPT !.member_needs = FALSE,
                                 !.asked = FALSE,
                                 !.lookup_wait = "none"]
-             s16 == IF s15.fault = "none" /\ ~(~s15.coordinator_known)
-                    THEN [s15 EXCEPT !.fault = "forget-then-fail"]
-                    ELSE s15
-             s17 == [s16 EXCEPT !.call_out = "none",
+             s18 == IF s17.fault = "none" /\ ~(~s17.coordinator_known)
+                    THEN [s17 EXCEPT !.fault = "forget-then-fail"]
+                    ELSE s17
+             s19 == IF s18.fault = "none" /\ ~s18.suspect
+                    THEN [s18 EXCEPT !.fault = "forget-with-reason"]
+                    ELSE s18
+             s20 == [s19 EXCEPT !.beat_due = s19.beat_due /\ ~s19.heartbeat_out,
+                                !.suspect = FALSE,
+                                !.call_out = "none",
                                 !.heartbeat_out = FALSE,
                                 !.commit_out = FALSE]
-             s18 == TimeoutsCoordinatorLost(s17)
-         IN  RebalanceCoordinatorLost(s18)
+             s21 == TimeoutsCoordinatorLost(s20)
+         IN  RebalanceCoordinatorLost(s21)
     ELSE s
 
 \* connection hears: COMMIT or FETCH_COMMITTED: an event with required_coordinator
@@ -4436,7 +4757,13 @@ ConnectionCommitOrFetchAsked(s) ==
              s4 == IF s3.fault = "none" /\ ~(~s3.lookup_out)
                    THEN [s3 EXCEPT !.fault = "one-lookup"]
                    ELSE s3
-         IN  [s4 EXCEPT !.lookup_out = TRUE]
+             s5 == IF s4.fault = "none" /\ ~(s4.member_needs \/ s4.asks_open)
+                   THEN [s4 EXCEPT !.fault = "lookup-is-needed"]
+                   ELSE s4
+             s6 == IF s5.fault = "none" /\ ~(s5.lookup_rests = "none")
+                   THEN [s5 EXCEPT !.fault = "lookup-waits"]
+                   ELSE s5
+         IN  [s6 EXCEPT !.lookup_out = TRUE]
     \* INITIALIZED.commit_or_fetch_asked.2 [D3]
     ELSE IF s.connection = "INITIALIZED" /\ s.lookup_wait = "backoff"
     THEN \* note_ask
@@ -4568,7 +4895,13 @@ ConnectionLookupBackoffElapsed(s) ==
              s3 == IF s2.fault = "none" /\ ~(~s2.lookup_out)
                    THEN [s2 EXCEPT !.fault = "one-lookup"]
                    ELSE s2
-         IN  [s3 EXCEPT !.lookup_out = TRUE]
+             s4 == IF s3.fault = "none" /\ ~(s3.member_needs \/ s3.asks_open)
+                   THEN [s3 EXCEPT !.fault = "lookup-is-needed"]
+                   ELSE s3
+             s5 == IF s4.fault = "none" /\ ~(s4.lookup_rests = "none")
+                   THEN [s4 EXCEPT !.fault = "lookup-waits"]
+                   ELSE s4
+         IN  [s5 EXCEPT !.lookup_out = TRUE]
     \* INITIALIZED.lookup_backoff_elapsed.2 [D7]
     ELSE IF s.connection = "INITIALIZED" /\ s.lookup_wait = "backoff" /\ ~(s.member_needs \/ s.asked)
     THEN \* end_lookup_wait
@@ -4585,7 +4918,13 @@ ConnectionApplicationPolled(s) ==
              s3 == IF s2.fault = "none" /\ ~(~s2.lookup_out)
                    THEN [s2 EXCEPT !.fault = "one-lookup"]
                    ELSE s2
-         IN  [s3 EXCEPT !.lookup_out = TRUE]
+             s4 == IF s3.fault = "none" /\ ~(s3.member_needs \/ s3.asks_open)
+                   THEN [s3 EXCEPT !.fault = "lookup-is-needed"]
+                   ELSE s3
+             s5 == IF s4.fault = "none" /\ ~(s4.lookup_rests = "none")
+                   THEN [s4 EXCEPT !.fault = "lookup-waits"]
+                   ELSE s4
+         IN  [s5 EXCEPT !.lookup_out = TRUE]
     \* INITIALIZED.application_polled.2 [D7]
     ELSE IF s.connection = "INITIALIZED" /\ s.lookup_wait = "poll" /\ ~(s.member_needs \/ s.asked)
     THEN \* end_lookup_wait
@@ -4612,15 +4951,26 @@ ConnectionAskCoordinatorGone(s, current) ==
              s5 == IF s4.fault = "none" /\ ~(~s4.coordinator_known)
                    THEN [s4 EXCEPT !.fault = "forget-then-fail"]
                    ELSE s4
-             s6 == [s5 EXCEPT !.call_out = "none",
+             s6 == IF s5.fault = "none" /\ ~s5.suspect
+                   THEN [s5 EXCEPT !.fault = "forget-with-reason"]
+                   ELSE s5
+             s7 == [s6 EXCEPT !.beat_due = s6.beat_due /\ ~s6.heartbeat_out,
+                              !.suspect = FALSE,
+                              !.call_out = "none",
                               !.heartbeat_out = FALSE,
                               !.commit_out = FALSE]
-             s7 == TimeoutsCoordinatorLost(s6)
-             s8 == RebalanceCoordinatorLost(s7)
-             s9 == IF s8.fault = "none" /\ ~(~s8.lookup_out)
-                   THEN [s8 EXCEPT !.fault = "one-lookup"]
-                   ELSE s8
-         IN  [s9 EXCEPT !.lookup_out = TRUE]
+             s8 == TimeoutsCoordinatorLost(s7)
+             s9 == RebalanceCoordinatorLost(s8)
+             s10 == IF s9.fault = "none" /\ ~(~s9.lookup_out)
+                    THEN [s9 EXCEPT !.fault = "one-lookup"]
+                    ELSE s9
+             s11 == IF s10.fault = "none" /\ ~(s10.member_needs \/ s10.asks_open)
+                    THEN [s10 EXCEPT !.fault = "lookup-is-needed"]
+                    ELSE s10
+             s12 == IF s11.fault = "none" /\ ~(s11.lookup_rests = "none")
+                    THEN [s11 EXCEPT !.fault = "lookup-waits"]
+                    ELSE s11
+         IN  [s12 EXCEPT !.lookup_out = TRUE]
     \* DOWN.ask_coordinator_gone.2 [J9]
     ELSE IF s.connection = "DOWN" /\ current
     THEN IF s.fault = "none"
@@ -4703,7 +5053,9 @@ Started ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* the background thread ends [application]
 Stopped ==
@@ -4726,7 +5078,10 @@ Stopped ==
                                         !.in_group = FALSE,
                                         !.has_id = FALSE,
                                         !.lookup_out = FALSE,
-                                        !.may_join = FALSE]
+                                        !.may_join = FALSE,
+                                        !.asks_open = FALSE,
+                                        !.lookup_rests = "none",
+                                        !.suspect = TRUE]
                     s2 == TimeoutsStopped(s1)
                     s3 == RebalanceStopped(s2)
                     s4 == ConnectionStopped(s3)
@@ -4735,7 +5090,9 @@ Stopped ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* subscribe(); the server event SUBSCRIBE [application]
 SubscribedToTopics ==
@@ -4750,14 +5107,20 @@ SubscribedToTopics ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* poll(); the server event POLL [application]
 ApplicationPolled ==
     /\ state.configured
     /\ state.fault = "none"
     /\ ~(state.connection = "DOWN")
-    /\ state' = LET s1 == [state EXCEPT !.may_join = state.subscribed]
+    /\ state' = LET s1 == [state EXCEPT !.may_join = state.subscribed,
+                                        !.poll_late = FALSE,
+                                        !.lookup_rests = IF state.lookup_rests = "poll"
+                                                         THEN "none"
+                                                         ELSE state.lookup_rests]
                     s2 == TimeoutsApplicationPolled(s1)
                     s3 == RebalanceApplicationPolled(s2)
                     s4 == ConnectionApplicationPolled(s3)
@@ -4766,19 +5129,24 @@ ApplicationPolled ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* poll() only raised an error that was waiting for it [application]
 PollRaised ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == TimeoutsPollRaised(state)
-                    s2 == TimeoutsTurnEnded(s1)
-                IN  [s2 EXCEPT !.has_id = s2.has_id /\ ~s2.left /\ ~(s2.stalled /\ s2.static),
+    /\ state' = LET s1 == [state EXCEPT !.poll_late = FALSE]
+                    s2 == TimeoutsPollRaised(s1)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* the subscription changed, the leader sees other metadata, or enforceRebalance() [application]
 RejoinRequested ==
@@ -4792,7 +5160,9 @@ RejoinRequested ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* unsubscribe(), or close() after its commit; the server event CLOSE [application]
 LeaveRequested ==
@@ -4807,7 +5177,9 @@ LeaveRequested ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* the polling thread has taken REVOKE_PARTITIONS from its queue [application]
 CallbackStarted ==
@@ -4822,7 +5194,9 @@ CallbackStarted ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* PARTITIONS_REVOKED: the listener has returned [application]
 PartitionsRevoked ==
@@ -4831,14 +5205,20 @@ PartitionsRevoked ==
     /\ state.revoke_due
     /\ ~state.assign_due
     /\ ~(state.rebalance = "REVOKING_PARTITION" /\ ~state.callback_running)
-    /\ state' = LET s1 == [state EXCEPT !.revoke_due = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.revoke_due = FALSE,
+                                        !.removal_due = TRUE]
                     s2 == RebalancePartitionsRevoked(s1)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.removal_due)
+                          THEN [s3 EXCEPT !.fault = "revoked-is-removed"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* PARTITIONS_ASSIGNED: the listener has returned [application]
 PartitionsAssigned ==
@@ -4852,32 +5232,43 @@ PartitionsAssigned ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* COMMIT or FETCH_COMMITTED: an event with required_coordinator [application]
 CommitOrFetchAsked ==
     /\ state.configured
     /\ state.fault = "none"
     /\ ~(state.connection = "DOWN")
-    /\ state' = LET s1 == ConnectionCommitOrFetchAsked(state)
-                    s2 == TimeoutsTurnEnded(s1)
-                IN  [s2 EXCEPT !.has_id = s2.has_id /\ ~s2.left /\ ~(s2.stalled /\ s2.static),
+    /\ state' = LET s1 == [state EXCEPT !.asks_open = TRUE,
+                                        !.lookup_rests = IF state.lookup_rests = "poll"
+                                                         THEN "none"
+                                                         ELSE state.lookup_rests]
+                    s2 == ConnectionCommitOrFetchAsked(s1)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* every commit and every question for committed offsets has been answered, or given up [application]
 AsksSettled ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == ConnectionAsksSettled(state)
-                    s2 == TimeoutsTurnEnded(s1)
-                IN  [s2 EXCEPT !.has_id = s2.has_id /\ ~s2.left /\ ~(s2.stalled /\ s2.static),
+    /\ state' = LET s1 == [state EXCEPT !.asks_open = FALSE]
+                    s2 == ConnectionAsksSettled(s1)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* FindCoordinator: NONE [message]
 LookupFoundNotCurrent ==
@@ -4904,7 +5295,9 @@ LookupFoundCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* FindCoordinator: loading, not available, no answer [message]
 LookupRetriableNotCurrent ==
@@ -4920,14 +5313,17 @@ LookupRetriableCurrent ==
     /\ ~(state.connection = "DOWN")
     /\ ~(state.connection = "INITIALIZED")
     /\ ~(state.connection = "STABLE")
-    /\ state' = LET s1 == [state EXCEPT !.lookup_out = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.lookup_out = FALSE,
+                                        !.lookup_rests = "backoff"]
                     s2 == ConnectionLookupRetriable(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* FindCoordinator: not authorised, or anything else [message]
 LookupFatalNotCurrent ==
@@ -4943,7 +5339,9 @@ LookupFatalCurrent ==
     /\ ~(state.connection = "DOWN")
     /\ ~(state.connection = "INITIALIZED")
     /\ ~(state.connection = "STABLE")
-    /\ state' = LET s1 == [state EXCEPT !.lookup_out = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.lookup_out = FALSE,
+                                        !.lookup_rests = "poll",
+                                        !.asks_open = FALSE]
                     s2 == ConnectionLookupFatal(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                     s4 == IF s3.fault = "none" /\ ~s3.raised
@@ -4953,7 +5351,9 @@ LookupFatalCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* JoinGroup: NONE [message]
 JoinAcceptedNotCurrent ==
@@ -4985,7 +5385,9 @@ JoinAcceptedCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* JoinGroup: come back with this id (KIP-394) [message]
 JoinMemberIdRequiredNotCurrent ==
@@ -5015,7 +5417,9 @@ JoinMemberIdRequiredCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* JoinGroup: again, at once [message]
 JoinRebalanceInProgressNotCurrent ==
@@ -5044,7 +5448,9 @@ JoinRebalanceInProgressCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* JoinGroup: the coordinator does not know this id [message]
 JoinUnknownMemberNotCurrent ==
@@ -5078,7 +5484,9 @@ JoinUnknownMemberCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* JoinGroup: again, after a backoff [message]
 JoinCoordinatorLoadingNotCurrent ==
@@ -5107,7 +5515,9 @@ JoinCoordinatorLoadingCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* JoinGroup: not the coordinator, or no answer [message]
 JoinCoordinatorGoneNotCurrent ==
@@ -5129,14 +5539,17 @@ JoinCoordinatorGoneCurrent ==
     /\ ~(state.rebalance = "STABLE")
     /\ ~(/\ state.rebalance = "PREPARING_REBALANCE"
          /\ ~(state.polled /\ state.coordinator_known /\ ~state.join_backoff))
-    /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.suspect = TRUE]
                     s2 == RebalanceJoinCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* JoinGroup: another process has this instance id [message]
 JoinFencedNotCurrent ==
@@ -5174,7 +5587,9 @@ JoinFencedCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* JoinGroup: what only the application can mend [message]
 JoinFatalNotCurrent ==
@@ -5207,7 +5622,9 @@ JoinFatalCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedNotCurrentNotTakesNotRetainsNotGains ==
@@ -5283,7 +5700,9 @@ SyncAcceptedCurrentNotTakesNotRetainsNotGains ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentNotTakesNotRetainsGains ==
@@ -5303,7 +5722,9 @@ SyncAcceptedCurrentNotTakesNotRetainsGains ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentNotTakesRetainsNotGains ==
@@ -5323,7 +5744,9 @@ SyncAcceptedCurrentNotTakesRetainsNotGains ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentNotTakesRetainsGains ==
@@ -5343,7 +5766,9 @@ SyncAcceptedCurrentNotTakesRetainsGains ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentTakesNotRetainsNotGains ==
@@ -5363,7 +5788,9 @@ SyncAcceptedCurrentTakesNotRetainsNotGains ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentTakesNotRetainsGains ==
@@ -5383,7 +5810,9 @@ SyncAcceptedCurrentTakesNotRetainsGains ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentTakesRetainsNotGains ==
@@ -5403,7 +5832,9 @@ SyncAcceptedCurrentTakesRetainsNotGains ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentTakesRetainsGains ==
@@ -5423,7 +5854,9 @@ SyncAcceptedCurrentTakesRetainsGains ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: the next rebalance has begun [message]
 SyncRebalanceInProgressNotCurrent ==
@@ -5450,7 +5883,9 @@ SyncRebalanceInProgressCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: the coordinator does not know this id [message]
 SyncUnknownMemberNotCurrent ==
@@ -5482,7 +5917,9 @@ SyncUnknownMemberCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: an older or newer generation [message]
 SyncIllegalGenerationNotCurrent ==
@@ -5513,7 +5950,9 @@ SyncIllegalGenerationCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: not the coordinator, or no answer [message]
 SyncCoordinatorGoneNotCurrent ==
@@ -5533,14 +5972,17 @@ SyncCoordinatorGoneCurrent ==
     /\ ~(state.rebalance = "STABLE")
     /\ ~(state.rebalance = "REVOKING_PARTITION")
     /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
-    /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.suspect = TRUE]
                     s2 == RebalanceSyncCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: another process has this instance id [message]
 SyncFencedNotCurrent ==
@@ -5576,7 +6018,9 @@ SyncFencedCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* SyncGroup: what only the application can mend [message]
 SyncFatalNotCurrent ==
@@ -5607,7 +6051,9 @@ SyncFatalCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* Heartbeat: NONE [message]
 HeartbeatOkNotCurrent ==
@@ -5630,7 +6076,9 @@ HeartbeatOkCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* Heartbeat: a rebalance is announced [message]
 HeartbeatRebalanceInProgressNotCurrent ==
@@ -5660,7 +6108,9 @@ HeartbeatRebalanceInProgressCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* Heartbeat: the coordinator does not know this id [message]
 HeartbeatUnknownMemberNotCurrent ==
@@ -5695,7 +6145,9 @@ HeartbeatUnknownMemberCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* Heartbeat: an older or newer generation [message]
 HeartbeatIllegalGenerationNotCurrent ==
@@ -5729,7 +6181,9 @@ HeartbeatIllegalGenerationCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* Heartbeat: another process has this instance id [message]
 HeartbeatFencedNotCurrent ==
@@ -5768,7 +6222,9 @@ HeartbeatFencedCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* Heartbeat: not the coordinator, or no answer [message]
 HeartbeatCoordinatorGoneNotCurrent ==
@@ -5784,14 +6240,18 @@ HeartbeatCoordinatorGoneCurrent ==
     /\ ~(state.timeouts = "STOPPED")
     /\ ~(state.timeouts = "DISABLED")
     /\ ~(state.timeouts = "IDLE")
-    /\ state' = LET s1 == [state EXCEPT !.heartbeat_out = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.heartbeat_out = FALSE,
+                                        !.beat_due = FALSE,
+                                        !.suspect = TRUE]
                     s2 == TimeoutsHeartbeatCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* Heartbeat: again, after a backoff [message]
 HeartbeatRetriableNotCurrent ==
@@ -5807,14 +6267,17 @@ HeartbeatRetriableCurrent ==
     /\ ~(state.timeouts = "STOPPED")
     /\ ~(state.timeouts = "DISABLED")
     /\ ~(state.timeouts = "IDLE")
-    /\ state' = LET s1 == [state EXCEPT !.heartbeat_out = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.heartbeat_out = FALSE,
+                                        !.beat_due = FALSE]
                     s2 == TimeoutsHeartbeatRetriable(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* Heartbeat: any other error [message]
 HeartbeatErrorNotCurrent ==
@@ -5830,7 +6293,8 @@ HeartbeatErrorCurrent ==
     /\ ~(state.timeouts = "STOPPED")
     /\ ~(state.timeouts = "DISABLED")
     /\ ~(state.timeouts = "IDLE")
-    /\ state' = LET s1 == [state EXCEPT !.heartbeat_out = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.heartbeat_out = FALSE,
+                                        !.beat_due = FALSE]
                     s2 == TimeoutsHeartbeatError(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                     s4 == IF s3.fault = "none" /\ ~s3.raised
@@ -5840,7 +6304,9 @@ HeartbeatErrorCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* OffsetCommit: NONE, or an error that ends the attempt [message]
 CommitSettledNotCurrent ==
@@ -5883,7 +6349,9 @@ CommitSettledCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* OffsetCommit: again, after a backoff [message]
 CommitRetriableNotCurrent ==
@@ -5926,7 +6394,9 @@ CommitRetriableCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* OffsetCommit: not the coordinator, or no answer [message]
 CommitCoordinatorGoneNotCurrent ==
@@ -5962,14 +6432,17 @@ CommitCoordinatorGoneCurrent ==
          /\ ~(/\ state.coordinator_known
               /\ \/ state.commit_step = "out"
                  \/ state.commit_step = "none" /\ state.owned /\ state.identity = "member"))
-    /\ state' = LET s1 == [state EXCEPT !.commit_out = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.commit_out = FALSE,
+                                        !.suspect = TRUE]
                     s2 == RebalanceCommitCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* OffsetCommit: the group rebalances [message]
 CommitRebalanceInProgressNotCurrent ==
@@ -6022,7 +6495,9 @@ CommitRebalanceInProgressCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* OffsetCommit: the coordinator does not know this id [message]
 CommitUnknownMemberNotCurrent ==
@@ -6080,7 +6555,9 @@ CommitUnknownMemberCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* OffsetCommit: an older or newer generation [message]
 CommitIllegalGenerationNotCurrent ==
@@ -6137,7 +6614,9 @@ CommitIllegalGenerationCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* OffsetCommit: another process has this instance id [message]
 CommitFencedNotCurrent ==
@@ -6199,7 +6678,9 @@ CommitFencedCurrent ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* OffsetFetch: not the coordinator, or no answer [message]
 AskCoordinatorGoneNotCurrent ==
@@ -6216,53 +6697,65 @@ AskCoordinatorGoneCurrent ==
     /\ ~(state.connection = "INITIALIZED")
     /\ ~(state.connection = "COORDINATOR_DISCOVERY")
     /\ ~(state.connection = "STABLE" /\ ~state.asked)
-    /\ state' = LET s1 == ConnectionAskCoordinatorGone(state, TRUE)
-                    s2 == TimeoutsTurnEnded(s1)
-                IN  [s2 EXCEPT !.has_id = s2.has_id /\ ~s2.left /\ ~(s2.stalled /\ s2.static),
+    /\ state' = LET s1 == [state EXCEPT !.suspect = TRUE]
+                    s2 == ConnectionAskCoordinatorGone(s1, TRUE)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* heartbeat.interval.ms since the last one was sent, or the backoff after a failed one [timer]
 HeartbeatDue ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == TimeoutsHeartbeatDue(state)
-                    s2 == TimeoutsTurnEnded(s1)
-                IN  [s2 EXCEPT !.has_id = s2.has_id /\ ~s2.left /\ ~(s2.stalled /\ s2.static),
+    /\ state' = LET s1 == [state EXCEPT !.beat_due = state.in_group]
+                    s2 == TimeoutsHeartbeatDue(s1)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* session.timeout.ms without a sign of life from the coordinator [timer]
 SessionExpired ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == TimeoutsSessionExpired(state)
-                    s2 == TimeoutsTurnEnded(s1)
-                IN  [s2 EXCEPT !.has_id = s2.has_id /\ ~s2.left /\ ~(s2.stalled /\ s2.static),
+    /\ state' = LET s1 == [state EXCEPT !.suspect = state.in_group /\ state.coordinator_known]
+                    s2 == TimeoutsSessionExpired(s1)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* max.poll.interval.ms since the last poll() [timer]
 PollIntervalExpired ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == TimeoutsPollIntervalExpired(state)
-                    s2 == TimeoutsTurnEnded(s1)
-                    s3 == IF /\ s2.fault = "none"
-                             /\ ~(~s2.stalled \/ (~s2.in_group /\ (s2.static \/ s2.said_goodbye)))
-                          THEN [s2 EXCEPT !.fault = "stalled-member-leaves"]
-                          ELSE s2
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+    /\ state' = LET s1 == [state EXCEPT !.poll_late = state.in_group]
+                    s2 == TimeoutsPollIntervalExpired(s1)
+                    s3 == TimeoutsTurnEnded(s2)
+                    s4 == IF /\ s3.fault = "none"
+                             /\ ~(~s3.stalled \/ (~s3.in_group /\ (s3.static \/ s3.said_goodbye)))
+                          THEN [s3 EXCEPT !.fault = "stalled-member-leaves"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* retry.backoff.ms since a join or sync failed [timer]
 JoinBackoffElapsed ==
@@ -6274,19 +6767,26 @@ JoinBackoffElapsed ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* retry.backoff.ms since a lookup failed [timer]
 LookupBackoffElapsed ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == ConnectionLookupBackoffElapsed(state)
-                    s2 == TimeoutsTurnEnded(s1)
-                IN  [s2 EXCEPT !.has_id = s2.has_id /\ ~s2.left /\ ~(s2.stalled /\ s2.static),
+    /\ state' = LET s1 == [state EXCEPT !.lookup_rests = IF state.lookup_rests = "backoff"
+                                                         THEN "none"
+                                                         ELSE state.lookup_rests]
+                    s2 == ConnectionLookupBackoffElapsed(s1)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* retry.backoff.ms since the commit before a rebalance failed [timer]
 CommitBackoffElapsed ==
@@ -6298,7 +6798,9 @@ CommitBackoffElapsed ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 \* the commit before a rebalance has had its time [timer]
 CommitDeadlineExpired ==
@@ -6311,7 +6813,9 @@ CommitDeadlineExpired ==
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
-                               !.stalled = FALSE]
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE]
 
 Next ==
     \/ ConfigureNothing
@@ -6451,6 +6955,42 @@ LateChangesNothing ==
 OneLookup ==
     state.fault /= "one-lookup"
 
+\* lookup-is-needed (invariant): A coordinator is looked for only while somebody needs one.
+\* Source: Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'
+\* Rules: D7
+LookupIsNeeded ==
+    state.fault /= "lookup-is-needed"
+
+\* lookup-waits (invariant): After a lookup that failed the next waits for the retry backoff, or, if only the
+\* application can mend it, for the application.
+\* Source: KAFKA-6829
+\* Source: Kafka AbstractCoordinator.FindCoordinatorResponseHandler
+\* Rules: D2, D3
+LookupWaits ==
+    state.fault /= "lookup-waits"
+
+\* forget-with-reason (invariant): The coordinator is forgotten only because an answer, a broken connection or
+\* an expired session says so.
+\* Source: Kafka AbstractCoordinator.markCoordinatorUnknown
+\* Rules: D1, H5
+ForgetWithReason ==
+    state.fault /= "forget-with-reason"
+
+\* suspect-is-forgotten (invariant): Whatever says that the coordinator is gone makes the member forget it at
+\* once.
+\* Source: KAFKA-6362
+\* Source: kafka-python #3082
+\* Rules: D1, H5
+SuspectIsForgotten ==
+    state.fault /= "suspect-is-forgotten"
+
+\* leaves-only-if-stalled (invariant): Only a poll interval that has expired is taken for a stalled
+\* application.
+\* Source: KIP-62, 'Proposed Changes'
+\* Rules: P1, P2
+LeavesOnlyIfStalled ==
+    state.fault /= "leaves-only-if-stalled"
+
 \* one-call (invariant): At most one JoinGroup or SyncGroup is in flight.
 \* Source: KAFKA-3949
 \* Source: KAFKA-7961
@@ -6539,6 +7079,26 @@ NoCommitInARebalance ==
 CallbacksAlternate ==
     state.fault /= "callbacks-alternate"
 
+\* paused-before-revoked (invariant): Partitions are paused before the listener hears that they go, and before
+\* they are removed.
+\* Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+\* Rules: Q5, O3
+PausedBeforeRevoked ==
+    state.fault /= "paused-before-revoked"
+
+\* added-before-assigned (invariant): The listener hears of an assignment that the subscription has.
+\* Source: Kafka ConsumerCoordinator.onJoinComplete
+\* Rules: C3
+AddedBeforeAssigned ==
+    state.fault /= "added-before-assigned"
+
+\* revoked-is-removed (invariant): When the listener has heard that partitions go, the subscription loses them
+\* at once.
+\* Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+\* Rules: C3, O3
+RevokedIsRemoved ==
+    state.fault /= "revoked-is-removed"
+
 \* forget-then-fail (invariant): The coordinator is unknown before requests under way to it fail.
 \* Source: KAFKA-6366
 \* Rules: D5
@@ -6572,6 +7132,38 @@ LookupIsOut ==
 \* Rules: D1, D3
 NeedIsPursued ==
     ~(state.connection = "INITIALIZED" /\ (state.member_needs \/ state.asked)) \/ state.lookup_wait /= "none"
+
+\* question-is-kept (invariant): A question of the application needs the coordinator until it is answered.
+\* Source: KAFKA-6362
+\* Rules: D1, D7
+QuestionIsKept ==
+    state.asked = state.asks_open
+
+\* lookup-rest-is-kept (invariant): What the next lookup waits for is kept until it ends, and no longer.
+\* Source: Kafka AbstractCoordinator.ensureCoordinatorReady
+\* Rules: D1, D3
+LookupRestIsKept ==
+    state.connection /= "INITIALIZED" \/ state.lookup_wait = state.lookup_rests
+
+\* due-heartbeat-is-kept (invariant): A heartbeat that fell due and could not be sent is remembered until one
+\* is sent, or the retry backoff begins.
+\* Source: KAFKA-16215
+\* Rules: H2, D3
+DueHeartbeatIsKept ==
+    (state.timeouts /= "IDLE" /\ state.timeouts /= "IN_FLIGHT") \/ state.heartbeat_overdue = state.beat_due
+
+\* late-poll-is-kept (invariant): A poll interval that has expired is remembered until the application polls
+\* or the member has left.
+\* Source: KIP-62, 'Proposed Changes'
+\* Rules: P1, P2
+LatePollIsKept ==
+    (state.timeouts /= "IDLE" /\ state.timeouts /= "IN_FLIGHT") \/ state.poll_overdue = state.poll_late
+
+\* no-need-outside (invariant): Who has left needs no coordinator.
+\* Source: Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'
+\* Rules: D7
+NoNeedOutside ==
+    ~state.member_needs \/ state.subscribed \/ state.identity /= "none" \/ state.rebalance /= "UNJOINED"
 
 \* coordinator-is-known (invariant): connection.STABLE is the state in which the coordinator is known.
 \* Source: Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'
@@ -6639,6 +7231,12 @@ RevokeIsDue ==
 \* Rules: Q2, C3
 AssignIsDue ==
     state.rebalance /= "ASSIGNING_PARTITIONS" \/ state.assign_due
+
+\* told-is-enabled (invariant): When a rebalance is over, every partition that it brought is enabled.
+\* Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+\* Rules: C3
+ToldIsEnabled ==
+    state.rebalance /= "STABLE" \/ ~state.added_said
 
 \* heartbeats-run (invariant): Heartbeats run exactly while the member is in the group: from JoinGroup's
 \* answer until the next is sent or the membership ends.
@@ -6750,53 +7348,67 @@ Watch(n, word, id, condition) ==
     condition => \/ TLCGet(n) = 1
                  \/ TLCSet(n, 1) /\ PrintT(<<word, id>>)
 
-ASSUME \A n \in 1 .. 46 : TLCSet(n, 0)
+ASSUME \A n \in 1 .. 60 : TLCSet(n, 0)
 
 WatchIllegalEvent == Watch(1, "violated", "illegal-event", ~IllegalEvent)
 WatchLateChangesNothing == Watch(2, "violated", "late-changes-nothing", ~LateChangesNothing)
 WatchOneLookup == Watch(3, "violated", "one-lookup", ~OneLookup)
-WatchOneCall == Watch(4, "violated", "one-call", ~OneCall)
-WatchOneHeartbeat == Watch(5, "violated", "one-heartbeat", ~OneHeartbeat)
-WatchOneCommit == Watch(6, "violated", "one-commit", ~OneCommit)
-WatchToAKnownCoordinator == Watch(7, "violated", "to-a-known-coordinator", ~ToAKnownCoordinator)
-WatchCallbacksBeforeJoin == Watch(8, "violated", "callbacks-before-join", ~CallbacksBeforeJoin)
-WatchJoinNeedsAPoll == Watch(9, "violated", "join-needs-a-poll", ~JoinNeedsAPoll)
-WatchSyncAfterJoin == Watch(10, "violated", "sync-after-join", ~SyncAfterJoin)
-WatchHeartbeatAsMember == Watch(11, "violated", "heartbeat-as-member", ~HeartbeatAsMember)
-WatchLeaveOnce == Watch(12, "violated", "leave-once", ~LeaveOnce)
-WatchStaticStays == Watch(13, "violated", "static-stays", ~StaticStays)
-WatchCommitWhatIsOwned == Watch(14, "violated", "commit-what-is-owned", ~CommitWhatIsOwned)
-WatchNoCommitInARebalance == Watch(15, "violated", "no-commit-in-a-rebalance", ~NoCommitInARebalance)
-WatchCallbacksAlternate == Watch(16, "violated", "callbacks-alternate", ~CallbacksAlternate)
-WatchForgetThenFail == Watch(17, "violated", "forget-then-fail", ~ForgetThenFail)
-WatchErrorsAreTold == Watch(18, "violated", "errors-are-told", ~ErrorsAreTold)
-WatchStalledMemberLeaves == Watch(19, "violated", "stalled-member-leaves", ~StalledMemberLeaves)
-WatchLookupIsOut == Watch(20, "violated", "lookup-is-out", ~LookupIsOut)
-WatchNeedIsPursued == Watch(21, "violated", "need-is-pursued", ~NeedIsPursued)
-WatchCoordinatorIsKnown == Watch(22, "violated", "coordinator-is-known", ~CoordinatorIsKnown)
-WatchMemberNeedsIt == Watch(23, "violated", "member-needs-it", ~MemberNeedsIt)
-WatchJoinIsOut == Watch(24, "violated", "join-is-out", ~JoinIsOut)
-WatchSyncIsOut == Watch(25, "violated", "sync-is-out", ~SyncIsOut)
-WatchWantsToJoin == Watch(26, "violated", "wants-to-join", ~WantsToJoin)
-WatchCommitEnds == Watch(27, "violated", "commit-ends", ~CommitEnds)
-WatchCommitIsOut == Watch(28, "violated", "commit-is-out", ~CommitIsOut)
-WatchCommitIsPursued == Watch(29, "violated", "commit-is-pursued", ~CommitIsPursued)
-WatchRevokeIsDue == Watch(30, "violated", "revoke-is-due", ~RevokeIsDue)
-WatchAssignIsDue == Watch(31, "violated", "assign-is-due", ~AssignIsDue)
-WatchHeartbeatsRun == Watch(32, "violated", "heartbeats-run", ~HeartbeatsRun)
-WatchHeartbeatIsOut == Watch(33, "violated", "heartbeat-is-out", ~HeartbeatIsOut)
-WatchOverdueHeartbeatWaits == Watch(34, "violated", "overdue-heartbeat-waits", ~OverdueHeartbeatWaits)
-WatchOverduePollWaits == Watch(35, "violated", "overdue-poll-waits", ~OverduePollWaits)
-WatchMayJoin == Watch(36, "violated", "may-join", ~MayJoin)
-WatchIdentityIsGiven == Watch(37, "violated", "identity-is-given", ~IdentityIsGiven)
-WatchLostWithoutId == Watch(38, "violated", "lost-without-id", ~LostWithoutId)
-WatchOwnsNothingOutside == Watch(39, "violated", "owns-nothing-outside", ~OwnsNothingOutside)
-WatchLostIsTold == Watch(40, "violated", "lost-is-told", ~LostIsTold)
-WatchReachesAssigning == Watch(41, "reached", "reaches-assigning", ReachesAssigning)
-WatchReachesLost == Watch(42, "reached", "reaches-lost", ReachesLost)
-WatchReachesLeaving == Watch(43, "reached", "reaches-leaving", ReachesLeaving)
-WatchReachesSecondLoss == Watch(44, "reached", "reaches-second-loss", ReachesSecondLoss)
-WatchReachesBlockedCommit == Watch(45, "reached", "reaches-blocked-commit", ReachesBlockedCommit)
-WatchReachesPollWhileLost == Watch(46, "reached", "reaches-poll-while-lost", ReachesPollWhileLost)
+WatchLookupIsNeeded == Watch(4, "violated", "lookup-is-needed", ~LookupIsNeeded)
+WatchLookupWaits == Watch(5, "violated", "lookup-waits", ~LookupWaits)
+WatchForgetWithReason == Watch(6, "violated", "forget-with-reason", ~ForgetWithReason)
+WatchSuspectIsForgotten == Watch(7, "violated", "suspect-is-forgotten", ~SuspectIsForgotten)
+WatchLeavesOnlyIfStalled == Watch(8, "violated", "leaves-only-if-stalled", ~LeavesOnlyIfStalled)
+WatchOneCall == Watch(9, "violated", "one-call", ~OneCall)
+WatchOneHeartbeat == Watch(10, "violated", "one-heartbeat", ~OneHeartbeat)
+WatchOneCommit == Watch(11, "violated", "one-commit", ~OneCommit)
+WatchToAKnownCoordinator == Watch(12, "violated", "to-a-known-coordinator", ~ToAKnownCoordinator)
+WatchCallbacksBeforeJoin == Watch(13, "violated", "callbacks-before-join", ~CallbacksBeforeJoin)
+WatchJoinNeedsAPoll == Watch(14, "violated", "join-needs-a-poll", ~JoinNeedsAPoll)
+WatchSyncAfterJoin == Watch(15, "violated", "sync-after-join", ~SyncAfterJoin)
+WatchHeartbeatAsMember == Watch(16, "violated", "heartbeat-as-member", ~HeartbeatAsMember)
+WatchLeaveOnce == Watch(17, "violated", "leave-once", ~LeaveOnce)
+WatchStaticStays == Watch(18, "violated", "static-stays", ~StaticStays)
+WatchCommitWhatIsOwned == Watch(19, "violated", "commit-what-is-owned", ~CommitWhatIsOwned)
+WatchNoCommitInARebalance == Watch(20, "violated", "no-commit-in-a-rebalance", ~NoCommitInARebalance)
+WatchCallbacksAlternate == Watch(21, "violated", "callbacks-alternate", ~CallbacksAlternate)
+WatchPausedBeforeRevoked == Watch(22, "violated", "paused-before-revoked", ~PausedBeforeRevoked)
+WatchAddedBeforeAssigned == Watch(23, "violated", "added-before-assigned", ~AddedBeforeAssigned)
+WatchRevokedIsRemoved == Watch(24, "violated", "revoked-is-removed", ~RevokedIsRemoved)
+WatchForgetThenFail == Watch(25, "violated", "forget-then-fail", ~ForgetThenFail)
+WatchErrorsAreTold == Watch(26, "violated", "errors-are-told", ~ErrorsAreTold)
+WatchStalledMemberLeaves == Watch(27, "violated", "stalled-member-leaves", ~StalledMemberLeaves)
+WatchLookupIsOut == Watch(28, "violated", "lookup-is-out", ~LookupIsOut)
+WatchNeedIsPursued == Watch(29, "violated", "need-is-pursued", ~NeedIsPursued)
+WatchQuestionIsKept == Watch(30, "violated", "question-is-kept", ~QuestionIsKept)
+WatchLookupRestIsKept == Watch(31, "violated", "lookup-rest-is-kept", ~LookupRestIsKept)
+WatchDueHeartbeatIsKept == Watch(32, "violated", "due-heartbeat-is-kept", ~DueHeartbeatIsKept)
+WatchLatePollIsKept == Watch(33, "violated", "late-poll-is-kept", ~LatePollIsKept)
+WatchNoNeedOutside == Watch(34, "violated", "no-need-outside", ~NoNeedOutside)
+WatchCoordinatorIsKnown == Watch(35, "violated", "coordinator-is-known", ~CoordinatorIsKnown)
+WatchMemberNeedsIt == Watch(36, "violated", "member-needs-it", ~MemberNeedsIt)
+WatchJoinIsOut == Watch(37, "violated", "join-is-out", ~JoinIsOut)
+WatchSyncIsOut == Watch(38, "violated", "sync-is-out", ~SyncIsOut)
+WatchWantsToJoin == Watch(39, "violated", "wants-to-join", ~WantsToJoin)
+WatchCommitEnds == Watch(40, "violated", "commit-ends", ~CommitEnds)
+WatchCommitIsOut == Watch(41, "violated", "commit-is-out", ~CommitIsOut)
+WatchCommitIsPursued == Watch(42, "violated", "commit-is-pursued", ~CommitIsPursued)
+WatchRevokeIsDue == Watch(43, "violated", "revoke-is-due", ~RevokeIsDue)
+WatchAssignIsDue == Watch(44, "violated", "assign-is-due", ~AssignIsDue)
+WatchToldIsEnabled == Watch(45, "violated", "told-is-enabled", ~ToldIsEnabled)
+WatchHeartbeatsRun == Watch(46, "violated", "heartbeats-run", ~HeartbeatsRun)
+WatchHeartbeatIsOut == Watch(47, "violated", "heartbeat-is-out", ~HeartbeatIsOut)
+WatchOverdueHeartbeatWaits == Watch(48, "violated", "overdue-heartbeat-waits", ~OverdueHeartbeatWaits)
+WatchOverduePollWaits == Watch(49, "violated", "overdue-poll-waits", ~OverduePollWaits)
+WatchMayJoin == Watch(50, "violated", "may-join", ~MayJoin)
+WatchIdentityIsGiven == Watch(51, "violated", "identity-is-given", ~IdentityIsGiven)
+WatchLostWithoutId == Watch(52, "violated", "lost-without-id", ~LostWithoutId)
+WatchOwnsNothingOutside == Watch(53, "violated", "owns-nothing-outside", ~OwnsNothingOutside)
+WatchLostIsTold == Watch(54, "violated", "lost-is-told", ~LostIsTold)
+WatchReachesAssigning == Watch(55, "reached", "reaches-assigning", ReachesAssigning)
+WatchReachesLost == Watch(56, "reached", "reaches-lost", ReachesLost)
+WatchReachesLeaving == Watch(57, "reached", "reaches-leaving", ReachesLeaving)
+WatchReachesSecondLoss == Watch(58, "reached", "reaches-second-loss", ReachesSecondLoss)
+WatchReachesBlockedCommit == Watch(59, "reached", "reaches-blocked-commit", ReachesBlockedCommit)
+WatchReachesPollWhileLost == Watch(60, "reached", "reaches-poll-while-lost", ReachesPollWhileLost)
 
 ============================================================
