@@ -21,6 +21,7 @@ from groupspec.conformance.engines.texts import model_texts
 from groupspec.conformance.findings import runs
 from groupspec.conformance.held import files as held_files
 from groupspec.conformance.held.matrix import kill_matrix
+from groupspec.conformance.scores import files as score_files
 from groupspec.conformance.stateful import routes
 from groupspec.conformance.vectors import making
 from groupspec.conformance.vectors.schema import SCHEMA
@@ -34,6 +35,8 @@ from groupspec.spec.compiler.tables import each_table
 from groupspec.spec.expiry.theorems import THEOREMS
 
 HELD: Final = "generated/held/held.json"
+
+SCORES: Final = "generated/scores.json"
 
 Folder: TypeAlias = Literal["conformance", "diagrams"]
 
@@ -126,6 +129,9 @@ def generated_files() -> Iterator[GeneratedFile]:
         yield GeneratedFile("diagrams", f"{found}.mmd", partial(runs.run_mermaid_text, run))
     yield GeneratedFile("conformance", HELD, _held, held_files.is_current, held_files.problems)
     yield GeneratedFile("conformance", HELD.replace(".json", ".md"), _held_markdown)
+    if score_files.COMMITTED.is_file():  # takes many minutes: `verify --scores` makes the first one
+        yield GeneratedFile("conformance", SCORES, _scores, score_files.is_current, score_files.problems)
+        yield GeneratedFile("conformance", SCORES.replace(".json", ".md"), _scores_markdown)
     for target in (routes.MEMBER, "subscription"):
         for rebalance in REBALANCES:
             name = f"generated/feasible/{target}.{rebalance}.deployed.json"
@@ -193,6 +199,16 @@ def _held_markdown() -> str:
     """Of the matrix that is committed, so that the two can't tell different things."""
     file = folder_path("conformance") / HELD
     return held_files.held_markdown(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else ""
+
+
+def _scores() -> str:
+    """Takes many minutes: every mutant of the specification against its properties."""
+    return score_files.scores_text(score_files.computed())
+
+
+def _scores_markdown() -> str:
+    file = folder_path("conformance") / SCORES
+    return score_files.scores_markdown(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else ""
 
 
 @cache

@@ -12,6 +12,7 @@ from groupspec.conformance.commands._common import json_option, progress, remark
 from groupspec.conformance.commands._machines import require
 from groupspec.conformance.commands._verify_held import verify_held
 from groupspec.conformance.commands._verify_models import Catalogue, catalogue, chosen_models, size, words_of
+from groupspec.conformance.commands._verify_scores import verify_scores
 from groupspec.conformance.engines import ENGINES, EngineLimits, EngineRun, run_engine
 from groupspec.conformance.engines.explorer import run_explorer
 from groupspec.conformance.engines.judge import Judgement
@@ -40,6 +41,7 @@ SIGNS = {"ok": "OK", "failed": "FAILED", "inconclusive": "INCONCLUSIVE"}
 @click.option("--fold", is_flag=True, help="Count states that differ by a renaming of members once.")
 @click.option("--held", is_flag=True, help="Instead: which check notices that a rule is broken, for every rule.")
 @click.option("--safety", is_flag=True, help="Leave liveness out, which takes TLC longer than all the rest.")
+@click.option("--scores", is_flag=True, help="Instead: which property notices that a row is changed, for every row.")
 @click.option("--list", "listing", is_flag=True, help="Show the models that there are.")
 @json_option
 def command(
@@ -55,6 +57,7 @@ def command(
     fold: bool,
     held: bool,
     safety: bool,
+    scores: bool,
     listing: bool,
     json_file: Path | None,
 ) -> int:
@@ -64,6 +67,7 @@ def command(
     distinct states. An engine that is missing is named, and leaves the result inconclusive.
 
     With --held it breaks each rule on purpose, in the implementation or in a row, and says which check notices.
+    With --scores it changes each row of the specification, and says which property notices.
 
     Example: groupspec verify --rebalance cooperative --profile deployed --engine all
 
@@ -73,6 +77,10 @@ def command(
     if held:
         code, matrix = verify_held()
         write_json("verify", {"runs": [], "models": [], "held": matrix}, json_file)
+        return code
+    if scores:
+        code, found = verify_scores()
+        write_json("verify", {"runs": [], "models": [], "scores": found}, json_file)
         return code
     known = catalogue()
     if listing:
