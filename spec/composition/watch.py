@@ -188,7 +188,7 @@ _EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
         "asks_settled": (("@asks_open", "False"),),
         "ask_coordinator_gone": _SUSPECT,
         "heartbeat_due": (("@beat_due", "@in_group"),),
-        "session_expired": (("@suspect", "@in_group and @coordinator_known"),),
+        "session_expired": (("@suspect", "(@timeouts == 'IDLE' or @timeouts == 'IN_FLIGHT') and @coordinator_known"),),
         "poll_interval_expired": (("@poll_late", "@in_group"),),
         "poll_raised": (("@poll_late", "False"),),
         "join_accepted": (
@@ -277,6 +277,7 @@ _DOUBTED: Final = (
 _AFTER: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
     {
         **dict.fromkeys(_TOLD, (("errors-are-told", "@raised"),)),
+        **dict.fromkeys(_DOUBTED, (("suspect-is-forgotten", "not @suspect"),)),
         "partitions_revoked": (("revoked-is-removed", "not @removal_due"),),
         "poll_interval_expired": (
             ("stalled-member-leaves", "not @stalled or not @in_group and (@static or @said_goodbye)"),
