@@ -20,7 +20,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model d2dbf9fdbabbdcce259627cdada278869991acc1ed23149225d8bd12f0c3b712
+// Model 3ba4fc020712f5aaedfd29321168df6d29df451a705d533af5318dd35808b165
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -6943,6 +6943,9 @@ active proctype system() {
             now.suspect = 1;
             rebalance_join_coordinator_gone(1);
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.suspect)) {
+              now.fault = suspect_is_forgotten;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;
@@ -7264,6 +7267,9 @@ active proctype system() {
             now.suspect = 1;
             rebalance_sync_coordinator_gone(1);
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.suspect)) {
+              now.fault = suspect_is_forgotten;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;
@@ -7469,6 +7475,9 @@ active proctype system() {
             now.suspect = 1;
             timeouts_heartbeat_coordinator_gone(1);
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.suspect)) {
+              now.fault = suspect_is_forgotten;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;
@@ -7597,6 +7606,9 @@ active proctype system() {
             now.suspect = 1;
             rebalance_commit_coordinator_gone(1);
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.suspect)) {
+              now.fault = suspect_is_forgotten;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;
@@ -7762,6 +7774,9 @@ active proctype system() {
             now.suspect = 1;
             connection_ask_coordinator_gone(1);
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.suspect)) {
+              now.fault = suspect_is_forgotten;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;
@@ -7785,9 +7800,12 @@ active proctype system() {
           } }
        // session_expired: session.timeout.ms without a sign of life from the coordinator [timer]
        :: d_step { configured && (fault == none) -> c_code {
-            now.suspect = now.in_group && now.coordinator_known;
+            now.suspect = ((now.timeouts == IDLE) || (now.timeouts == IN_FLIGHT)) && now.coordinator_known;
             timeouts_session_expired();
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.suspect)) {
+              now.fault = suspect_is_forgotten;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;

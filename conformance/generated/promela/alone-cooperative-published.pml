@@ -20,7 +20,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model a344aeb664fb252c39ee5381ad2928009a10f31e5148b373fe0d56545e425c3a
+// Model 430a2997192da199ee07beaeb03ecf74c59d1622d0f4bdc75dfb3a7f76f3ef9f
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -5603,6 +5603,9 @@ active proctype system() {
             now.suspect = 1;
             rebalance_join_coordinator_gone(1);
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.suspect)) {
+              now.fault = suspect_is_forgotten;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;
@@ -5924,6 +5927,9 @@ active proctype system() {
             now.suspect = 1;
             rebalance_sync_coordinator_gone(1);
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.suspect)) {
+              now.fault = suspect_is_forgotten;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;
@@ -6129,6 +6135,9 @@ active proctype system() {
             now.suspect = 1;
             timeouts_heartbeat_coordinator_gone(1);
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.suspect)) {
+              now.fault = suspect_is_forgotten;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;
@@ -6257,6 +6266,9 @@ active proctype system() {
             now.suspect = 1;
             rebalance_commit_coordinator_gone(1);
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.suspect)) {
+              now.fault = suspect_is_forgotten;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;
@@ -6422,6 +6434,9 @@ active proctype system() {
             now.suspect = 1;
             connection_ask_coordinator_gone(1);
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.suspect)) {
+              now.fault = suspect_is_forgotten;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;
@@ -6445,9 +6460,12 @@ active proctype system() {
           } }
        // session_expired: session.timeout.ms without a sign of life from the coordinator [timer]
        :: d_step { configured && (fault == none) -> c_code {
-            now.suspect = now.in_group && now.coordinator_known;
+            now.suspect = ((now.timeouts == IDLE) || (now.timeouts == IN_FLIGHT)) && now.coordinator_known;
             timeouts_session_expired();
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.suspect)) {
+              now.fault = suspect_is_forgotten;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;

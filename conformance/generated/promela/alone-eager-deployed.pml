@@ -20,7 +20,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model b01334fc5c77ac455bb9c41af79423fa8821eafb02cc2d02b555c25d488ed35d
+// Model 7f6ffc884a9d531e836d8605adce749bde966770daf5afd34d6427fc2423bfc8
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -6937,6 +6937,9 @@ active proctype system() {
             now.suspect = 1;
             rebalance_join_coordinator_gone(1);
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.suspect)) {
+              now.fault = suspect_is_forgotten;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;
@@ -7258,6 +7261,9 @@ active proctype system() {
             now.suspect = 1;
             rebalance_sync_coordinator_gone(1);
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.suspect)) {
+              now.fault = suspect_is_forgotten;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;
@@ -7463,6 +7469,9 @@ active proctype system() {
             now.suspect = 1;
             timeouts_heartbeat_coordinator_gone(1);
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.suspect)) {
+              now.fault = suspect_is_forgotten;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;
@@ -7591,6 +7600,9 @@ active proctype system() {
             now.suspect = 1;
             rebalance_commit_coordinator_gone(1);
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.suspect)) {
+              now.fault = suspect_is_forgotten;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;
@@ -7756,6 +7768,9 @@ active proctype system() {
             now.suspect = 1;
             connection_ask_coordinator_gone(1);
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.suspect)) {
+              now.fault = suspect_is_forgotten;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;
@@ -7779,9 +7794,12 @@ active proctype system() {
           } }
        // session_expired: session.timeout.ms without a sign of life from the coordinator [timer]
        :: d_step { configured && (fault == none) -> c_code {
-            now.suspect = now.in_group && now.coordinator_known;
+            now.suspect = ((now.timeouts == IDLE) || (now.timeouts == IN_FLIGHT)) && now.coordinator_known;
             timeouts_session_expired();
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.suspect)) {
+              now.fault = suspect_is_forgotten;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;

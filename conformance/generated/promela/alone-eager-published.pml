@@ -20,7 +20,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 88523b592f94b7ab2e3a29b8dd3f669efb8872b69b964d1673b2e0a878ddccdb
+// Model 087d095da0d09a38b2a058a3892e01be8dd5d632294cf616f7c9643d459c19ef
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -5597,6 +5597,9 @@ active proctype system() {
             now.suspect = 1;
             rebalance_join_coordinator_gone(1);
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.suspect)) {
+              now.fault = suspect_is_forgotten;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;
@@ -5918,6 +5921,9 @@ active proctype system() {
             now.suspect = 1;
             rebalance_sync_coordinator_gone(1);
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.suspect)) {
+              now.fault = suspect_is_forgotten;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;
@@ -6123,6 +6129,9 @@ active proctype system() {
             now.suspect = 1;
             timeouts_heartbeat_coordinator_gone(1);
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.suspect)) {
+              now.fault = suspect_is_forgotten;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;
@@ -6251,6 +6260,9 @@ active proctype system() {
             now.suspect = 1;
             rebalance_commit_coordinator_gone(1);
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.suspect)) {
+              now.fault = suspect_is_forgotten;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;
@@ -6416,6 +6428,9 @@ active proctype system() {
             now.suspect = 1;
             connection_ask_coordinator_gone(1);
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.suspect)) {
+              now.fault = suspect_is_forgotten;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;
@@ -6439,9 +6454,12 @@ active proctype system() {
           } }
        // session_expired: session.timeout.ms without a sign of life from the coordinator [timer]
        :: d_step { configured && (fault == none) -> c_code {
-            now.suspect = now.in_group && now.coordinator_known;
+            now.suspect = ((now.timeouts == IDLE) || (now.timeouts == IN_FLIGHT)) && now.coordinator_known;
             timeouts_session_expired();
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.suspect)) {
+              now.fault = suspect_is_forgotten;
+            }
             now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
             now.raised = 0;
             now.said_goodbye = 0;

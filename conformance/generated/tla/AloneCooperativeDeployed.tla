@@ -17,7 +17,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model d2dbf9fdbabbdcce259627cdada278869991acc1ed23149225d8bd12f0c3b712
+\* Model 3ba4fc020712f5aaedfd29321168df6d29df451a705d533af5318dd35808b165
 EXTENDS Naturals, TLC
 
 Members == 1 .. 1
@@ -6933,7 +6933,10 @@ JoinCoordinatorGoneCurrent ==
                                         !.suspect = TRUE]
                     s2 == RebalanceJoinCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
+                          THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7366,7 +7369,10 @@ SyncCoordinatorGoneCurrent ==
                                         !.suspect = TRUE]
                     s2 == RebalanceSyncCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
+                          THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7635,7 +7641,10 @@ HeartbeatCoordinatorGoneCurrent ==
                                         !.suspect = TRUE]
                     s2 == TimeoutsHeartbeatCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
+                          THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7826,7 +7835,10 @@ CommitCoordinatorGoneCurrent ==
                                         !.suspect = TRUE]
                     s2 == RebalanceCommitCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
+                          THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8090,7 +8102,10 @@ AskCoordinatorGoneCurrent ==
     /\ state' = LET s1 == [state EXCEPT !.suspect = TRUE]
                     s2 == ConnectionAskCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
+                          THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8117,10 +8132,15 @@ HeartbeatDue ==
 SessionExpired ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == [state EXCEPT !.suspect = state.in_group /\ state.coordinator_known]
+    /\ state' = LET s1 == [state EXCEPT !.suspect = /\ \/ state.timeouts = "IDLE"
+                                                       \/ state.timeouts = "IN_FLIGHT"
+                                                    /\ state.coordinator_known]
                     s2 == TimeoutsSessionExpired(s1)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
+                          THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,

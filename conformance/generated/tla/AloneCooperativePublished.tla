@@ -17,7 +17,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model a344aeb664fb252c39ee5381ad2928009a10f31e5148b373fe0d56545e425c3a
+\* Model 430a2997192da199ee07beaeb03ecf74c59d1622d0f4bdc75dfb3a7f76f3ef9f
 EXTENDS Naturals, TLC
 
 Members == 1 .. 1
@@ -5543,7 +5543,10 @@ JoinCoordinatorGoneCurrent ==
                                         !.suspect = TRUE]
                     s2 == RebalanceJoinCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
+                          THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -5976,7 +5979,10 @@ SyncCoordinatorGoneCurrent ==
                                         !.suspect = TRUE]
                     s2 == RebalanceSyncCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
+                          THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6245,7 +6251,10 @@ HeartbeatCoordinatorGoneCurrent ==
                                         !.suspect = TRUE]
                     s2 == TimeoutsHeartbeatCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
+                          THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6436,7 +6445,10 @@ CommitCoordinatorGoneCurrent ==
                                         !.suspect = TRUE]
                     s2 == RebalanceCommitCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
+                          THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6700,7 +6712,10 @@ AskCoordinatorGoneCurrent ==
     /\ state' = LET s1 == [state EXCEPT !.suspect = TRUE]
                     s2 == ConnectionAskCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
+                          THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6727,10 +6742,15 @@ HeartbeatDue ==
 SessionExpired ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == [state EXCEPT !.suspect = state.in_group /\ state.coordinator_known]
+    /\ state' = LET s1 == [state EXCEPT !.suspect = /\ \/ state.timeouts = "IDLE"
+                                                       \/ state.timeouts = "IN_FLIGHT"
+                                                    /\ state.coordinator_known]
                     s2 == TimeoutsSessionExpired(s1)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
+                          THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,

@@ -17,7 +17,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model b01334fc5c77ac455bb9c41af79423fa8821eafb02cc2d02b555c25d488ed35d
+\* Model 7f6ffc884a9d531e836d8605adce749bde966770daf5afd34d6427fc2423bfc8
 EXTENDS Naturals, TLC
 
 Members == 1 .. 1
@@ -6920,7 +6920,10 @@ JoinCoordinatorGoneCurrent ==
                                         !.suspect = TRUE]
                     s2 == RebalanceJoinCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
+                          THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7353,7 +7356,10 @@ SyncCoordinatorGoneCurrent ==
                                         !.suspect = TRUE]
                     s2 == RebalanceSyncCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
+                          THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7622,7 +7628,10 @@ HeartbeatCoordinatorGoneCurrent ==
                                         !.suspect = TRUE]
                     s2 == TimeoutsHeartbeatCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
+                          THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7813,7 +7822,10 @@ CommitCoordinatorGoneCurrent ==
                                         !.suspect = TRUE]
                     s2 == RebalanceCommitCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
+                          THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8077,7 +8089,10 @@ AskCoordinatorGoneCurrent ==
     /\ state' = LET s1 == [state EXCEPT !.suspect = TRUE]
                     s2 == ConnectionAskCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
+                          THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8104,10 +8119,15 @@ HeartbeatDue ==
 SessionExpired ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == [state EXCEPT !.suspect = state.in_group /\ state.coordinator_known]
+    /\ state' = LET s1 == [state EXCEPT !.suspect = /\ \/ state.timeouts = "IDLE"
+                                                       \/ state.timeouts = "IN_FLIGHT"
+                                                    /\ state.coordinator_known]
                     s2 == TimeoutsSessionExpired(s1)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
+                          THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,

@@ -17,7 +17,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 88523b592f94b7ab2e3a29b8dd3f669efb8872b69b964d1673b2e0a878ddccdb
+\* Model 087d095da0d09a38b2a058a3892e01be8dd5d632294cf616f7c9643d459c19ef
 EXTENDS Naturals, TLC
 
 Members == 1 .. 1
@@ -5530,7 +5530,10 @@ JoinCoordinatorGoneCurrent ==
                                         !.suspect = TRUE]
                     s2 == RebalanceJoinCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
+                          THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -5963,7 +5966,10 @@ SyncCoordinatorGoneCurrent ==
                                         !.suspect = TRUE]
                     s2 == RebalanceSyncCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
+                          THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6232,7 +6238,10 @@ HeartbeatCoordinatorGoneCurrent ==
                                         !.suspect = TRUE]
                     s2 == TimeoutsHeartbeatCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
+                          THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6423,7 +6432,10 @@ CommitCoordinatorGoneCurrent ==
                                         !.suspect = TRUE]
                     s2 == RebalanceCommitCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
+                          THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6687,7 +6699,10 @@ AskCoordinatorGoneCurrent ==
     /\ state' = LET s1 == [state EXCEPT !.suspect = TRUE]
                     s2 == ConnectionAskCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
+                          THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6714,10 +6729,15 @@ HeartbeatDue ==
 SessionExpired ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == [state EXCEPT !.suspect = state.in_group /\ state.coordinator_known]
+    /\ state' = LET s1 == [state EXCEPT !.suspect = /\ \/ state.timeouts = "IDLE"
+                                                       \/ state.timeouts = "IN_FLIGHT"
+                                                    /\ state.coordinator_known]
                     s2 == TimeoutsSessionExpired(s1)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
+                          THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
