@@ -10,8 +10,11 @@ from groupspec.conformance.errors import UsageProblem
 from groupspec.spec.compiler.model import Model, ModelProperty
 from groupspec.spec.compiler.model_check import ModelError
 from groupspec.spec.explorer import Exploration, ExplorerProblem, Limits, Progress, explore
+from groupspec.spec.explorer.liveness import Graph, Stays
 
 ENGINE = "python"
+MOST_LIVELY_STATES = 500_000
+"""Liveness needs the whole graph in memory, and a look at each step of it."""
 
 
 def run_explorer(
@@ -21,7 +24,7 @@ def run_explorer(
     checkpoint: Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> tuple[EngineRun, Exploration]:
-    """Every state of a model, and all properties but liveness; with what the explorer itself gives.
+    """Every state of a model, and all properties; with what the explorer itself gives.
 
     Raises:
         UsageProblem: it cannot be done as asked: a model that is none, a checkpoint of another one.
@@ -33,7 +36,11 @@ def run_explorer(
         raise UsageProblem(problem.what, problem.where, problem.allowed, problem.next_step) from problem
     except ModelError as problem:
         raise UsageProblem(str(problem), model.name, next_step="correct the model") from problem
-    told = {**found.violations, **found.reached}
+    told = {claim: tuple(map(str, trace.steps)) for claim, trace in {**found.violations, **found.reached}.items()}
+    stays = _stays(model, found, fold)
+    told |= {
+        claim: (f"for ever: {', '.join(way.actions) or 'nothing happens'}",) for claim, way in (stays or {}).items()
+    }
     return EngineRun(
         ENGINE,
         found.engine if found.engine != ENGINE else "",
@@ -43,16 +50,26 @@ def run_explorer(
         found.edges,
         found.depth,
         found.seconds,
-        {claim.id: _answer(claim, found) for claim in model.properties},
-        {claim: tuple(map(str, trace.steps)) for claim, trace in told.items()},
+        {claim.id: _answer(claim, found, stays) for claim in model.properties},
+        told,
         found.reason,
         found.never_fired,
     ), found
 
 
-def _answer(claim: ModelProperty, found: Exploration) -> Answer:
+def _stays(model: Model, found: Exploration, fold: bool) -> dict[str, Stays] | None:
+    """The liveness properties that fail; None if they were not checked."""
+    claimed = any(claim.kind == "leads_to" for claim in model.properties)
+    if not claimed or fold or found.verdict != "complete" or found.states > MOST_LIVELY_STATES:
+        return None
+    return Graph(model).broken()
+
+
+def _answer(claim: ModelProperty, found: Exploration, stays: dict[str, Stays] | None) -> Answer:
     if claim.kind == "leads_to":
-        return "not expressed"
+        if stays is None:
+            return "not decided"
+        return "violated" if claim.id in stays else "holds"
     if claim.id in found.violations or claim.id in found.missing:
         return "violated"
     return "not decided" if claim.id in found.unchecked else "holds"

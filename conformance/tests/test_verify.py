@@ -50,7 +50,7 @@ def test_a_model_that_keeps_its_promises(tmp_path: Path, capsys: Captured) -> No
     assert cli.main(["verify", "--model", "toy-2", "--json", str(tmp_path / "v.json")]) == 0
     out = capsys.readouterr().out
     assert out.startswith("toy-2: OK\n")
-    assert "4 hold" in out
+    assert "5 hold" in out
     data = told(tmp_path / "v.json")
     (run,) = data["runs"]
     assert (run["engine"], run["states"], run["edges"], run["outcome"]) == ("python", 28, 60, "complete")

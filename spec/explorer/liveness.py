@@ -1,0 +1,193 @@
+"""Liveness: does what must follow always follow, if the actions are as fair as they say?
+
+*When* leads to *holds* unless a run gets from a state in which *when* holds into a circle, without ever meeting *holds*, and can
+stay there fairly. So the states reached that way are cut into strongly connected parts; a part in which a run may stay for ever
+is a counterexample. Staying must be fair:
+
+- a *weakly* fair action that is possible in every state of the part must also happen within it;
+- a *strongly* fair one that is possible in any state of it must happen within it, or the run must avoid those states: the part is
+  searched again without them.
+
+A run may also stop: a state counts as a part of its own, in which nothing happens. As in TLA+, an action counts as
+possible where it changes the state, and each combination of an action's parameters is an action of its own.
+
+The whole graph is kept, in Python: for models of some hundred thousand states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from groupspec.spec.compiler.model import Fairness, Model, ModelProperty
+from groupspec.spec.explorer.exploration import ExplorerProblem
+from groupspec.spec.explorer.program import program
+from groupspec.spec.explorer.python_source import python_module
+
+Edges = tuple[tuple[int, int], ...]
+"""(number of the alternative, target), without those that change nothing."""
+
+
+@dataclass(frozen=True)
+class Stays:
+    """A way to break a property: a run may stay where it does not hold for ever, and be fair.
+
+    Attributes:
+        state: One of the states in which it stays.
+        states: How many they are.
+        actions: What happens there again and again; nothing, if the run just stops.
+    """
+
+    state: Mapping[str, object]
+    states: int
+    actions: tuple[str, ...]
+
+
+class Graph:
+    """Every state of a model, and every step between two different ones."""
+
+    def __init__(self, model: Model, most_states: int = 1_000_000) -> None:
+        """Visits every state.
+
+        Raises:
+            ExplorerProblem: the model has more than `most_states`.
+        """
+        self.model = model
+        self._claims = [p for p in model.properties if p.kind == "leads_to"]
+        asked = tuple(
+            ModelProperty(f"{claim.id}-{side}", "reachable", text)
+            for claim in self._claims
+            for side, text in (("when", claim.when), ("holds", claim.holds))
+        )
+        prepared = program(replace(model, properties=asked))
+        module = python_module(prepared, 0)
+        self._layout, self._holds = prepared.layout, module.holds
+        alternatives = prepared.layout.alternatives
+        self._names = [_name(a.action.name, a.arguments) for a in alternatives]
+        self._fair: dict[int, Fairness] = {a.number: a.action.fair for a in alternatives if a.action.fair}
+        self.states: list[bytes] = [prepared.layout.initial]
+        self.edges: list[Edges] = []
+        known = {prepared.layout.initial: 0}
+        for source in self.states:
+            steps = []
+            for number, after in module.successors(source):
+                if after not in known:
+                    known[after] = len(self.states)
+                    self.states.append(after)
+                if after != source:
+                    steps.append((number, known[after]))
+            self.edges.append(tuple(steps))
+            if len(self.states) > most_states:
+                raise ExplorerProblem(
+                    "the model has too many states for its liveness to be checked here",
+                    f"model {model.name}",
+                    f"at most {most_states:,} states",
+                    "let TLC check it: groupspec verify --engine tlc",
+                )
+
+    def broken(self) -> dict[str, Stays]:
+        """The leads_to properties that do not hold, with a way to break each."""
+        found = ((claim.id, self._stays(number)) for number, claim in enumerate(self._claims))
+        return {name: stays for name, stays in found if stays is not None}
+
+    def _stays(self, claim: int) -> Stays | None:
+        when, holds = self._holds[2 * claim], self._holds[2 * claim + 1]
+        missing = {n for n, state in enumerate(self.states) if not holds(state)}
+        waiting = {n for n in missing if when(self.states[n])}
+        region = self._reached(waiting, missing)
+        parts = list(_strongly_connected(region, self.edges))
+        while parts:
+            part = parts.pop()
+            within = {number for state in part for number, target in self.edges[state] if target in part}
+            if self._can_stay(part, within):
+                names = tuple(sorted(self._names[number] for number in within))
+                return Stays(self._layout.decode(self.states[min(part)]), len(part), names)
+            avoidable = self._avoidable(part, within)
+            if avoidable and avoidable < part:
+                parts += _strongly_connected(part - avoidable, self.edges)
+        return None
+
+    def _reached(self, starts: Iterable[int], allowed: set[int]) -> set[int]:
+        region, waiting = set(starts), list(starts)
+        while waiting:
+            for _, target in self.edges[waiting.pop()]:
+                if target in allowed and target not in region:
+                    region.add(target)
+                    waiting.append(target)
+        return region
+
+    def _possible(self, state: int) -> set[int]:
+        return {number for number, _ in self.edges[state]}
+
+    def _can_stay(self, part: set[int], within: set[int]) -> bool:
+        owed = [number for number in self._fair if number not in within]
+        always = set(owed)
+        for state in part:
+            possible = self._possible(state)
+            if any(self._fair[number] == "strong" for number in owed if number in possible):
+                return False
+            always &= possible
+        return not always
+
+    def _avoidable(self, part: set[int], within: set[int]) -> set[int]:
+        """States in which a strongly fair action is possible that never happens within the part."""
+        strong = {number for number, fair in self._fair.items() if fair == "strong" and number not in within}
+        return {state for state in part if self._possible(state) & strong}
+
+
+def _name(action: str, arguments: tuple[int, ...]) -> str:
+    return f"{action}({', '.join(map(str, arguments))})" if arguments else action
+
+
+def _strongly_connected(region: set[int], edges: list[Edges]) -> Iterator[set[int]]:
+    """Tarjan's parts of a region, without recursion."""
+    index: dict[int, int] = {}
+    low: dict[int, int] = {}
+    stack: list[int] = []
+    on_stack: set[int] = set()
+    for root in region:
+        if root in index:
+            continue
+        work: list[tuple[int, Iterator[tuple[int, int]]]] = []
+        _enter(root, index, low, stack, on_stack, work, edges)
+        while work:
+            state, steps = work[-1]
+            for _, target in steps:
+                if target not in region:
+                    continue
+                if target not in index:
+                    _enter(target, index, low, stack, on_stack, work, edges)
+                    break
+                if target in on_stack:
+                    low[state] = min(low[state], index[target])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[state])
+                if low[state] == index[state]:
+                    yield _taken(state, stack, on_stack)
+
+
+def _enter(
+    state: int,
+    index: dict[int, int],
+    low: dict[int, int],
+    stack: list[int],
+    on_stack: set[int],
+    work: list[tuple[int, Iterator[tuple[int, int]]]],
+    edges: list[Edges],
+) -> None:
+    index[state] = low[state] = len(index)
+    stack.append(state)
+    on_stack.add(state)
+    work.append((state, iter(edges[state])))
+
+
+def _taken(last: int, stack: list[int], on_stack: set[int]) -> set[int]:
+    part: set[int] = set()
+    while True:
+        state = stack.pop()
+        on_stack.discard(state)
+        part.add(state)
+        if state == last:
+            return part
