@@ -69,7 +69,9 @@ def test_the_json_is_canonical_and_keeps_its_schema(key: tuple[str, str, str]) -
 
 
 def test_tables_that_differ_have_different_hashes() -> None:
-    assert len({table.hash for table in each_table()} | {t.hash for t in whole_tables().values()}) == 4 * 5 + len(OF_NO_PROTOCOL)
+    assert len({table.hash for table in each_table()} | {t.hash for t in whole_tables().values()}) == 4 * 5 + len(
+        OF_NO_PROTOCOL
+    )
 
 
 def test_a_machine_of_no_protocol_has_one_table_under_every_name() -> None:
