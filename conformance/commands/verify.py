@@ -13,10 +13,11 @@ from groupspec.conformance.commands._machines import require
 from groupspec.conformance.commands._verify_held import verify_held
 from groupspec.conformance.commands._verify_models import Catalogue, catalogue, chosen_models, size, words_of
 from groupspec.conformance.commands._verify_scores import verify_scores
-from groupspec.conformance.engines import ENGINES, EngineLimits, EngineRun, run_engine
+from groupspec.conformance.engines import ENGINES, EngineLimits, EngineRun, counts, run_engine
 from groupspec.conformance.engines.explorer import run_explorer
 from groupspec.conformance.engines.judge import Judgement
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
+from groupspec.conformance.generate import MODELS, folder_path
 from groupspec.spec.compiler import PROFILES, REBALANCES
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.explorer import Trace
@@ -42,6 +43,7 @@ SIGNS = {"ok": "OK", "failed": "FAILED", "inconclusive": "INCONCLUSIVE"}
 @click.option("--held", is_flag=True, help="Instead: which check notices that a rule is broken, for every rule.")
 @click.option("--safety", is_flag=True, help="Leave liveness out, which takes TLC longer than all the rest.")
 @click.option("--scores", is_flag=True, help="Instead: which property notices that a row is changed, for every row.")
+@click.option("--record", is_flag=True, help="Put the explorer's counts into the committed table of models.")
 @click.option("--list", "listing", is_flag=True, help="Show the models that there are.")
 @json_option
 def command(
@@ -58,6 +60,7 @@ def command(
     held: bool,
     safety: bool,
     scores: bool,
+    record: bool,
     listing: bool,
     json_file: Path | None,
 ) -> int:
@@ -79,8 +82,8 @@ def command(
         write_json("verify", {"runs": [], "models": [], "held": matrix}, json_file)
         return code
     if scores:
-        code, found = verify_scores()
-        write_json("verify", {"runs": [], "models": [], "scores": found}, json_file)
+        code, scored = verify_scores()
+        write_json("verify", {"runs": [], "models": [], "scores": scored}, json_file)
         return code
     known = catalogue()
     if listing:
@@ -100,6 +103,8 @@ def command(
                 steps.now(f"{each.name}: {name}")
                 run, found = _run(name, each, limits, fold, checkpoint, safety, steps.now)
                 runs.append(run)
+                if record and name == "python":
+                    counts.record(folder_path("conformance") / MODELS, each, run, fold)
                 traces |= found
                 steps.done()
             judged.append(Judgement(each, runs, known.expected(each.name)))

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from groupspec.conformance.engines.result import EngineRun
 from groupspec.spec import composition
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.explorer.exploration import Exploration, Limits
@@ -66,10 +67,10 @@ def counts(known: Mapping[str, Count]) -> list[Count]:
     return [_count(make(), known.get(name)) for name, make in composition.models().items()]
 
 
-def as_counted(model: Model, found: Exploration, folded: bool = False) -> Count:
+def as_counted(model: Model, found: Exploration | EngineRun, folded: bool = False) -> Count:
     """What an exploration of the model says."""
-    complete = found.verdict == "complete"
-    return _entry(model, model.hash, found.states, found.edges, found.depth, complete, folded)
+    complete = (found.verdict if isinstance(found, Exploration) else found.outcome) == "complete"
+    return _entry(model, model.hash, found.states, found.edges or 0, found.depth or 0, complete, folded)
 
 
 def _count(model: Model, last: Count | None) -> Count:
@@ -100,11 +101,9 @@ def _entry(model: Model, counted: str, states: int, edges: int, depth: int, comp
     )
 
 
-def record(file: Path, found: Mapping[str, tuple[Exploration, bool]]) -> None:
-    """Puts what was explored (and whether members were folded) into the committed table."""
-    entries = {entry.model: entry for entry in counts(recorded(file))}
-    for name, (exploration, folded) in found.items():
-        entries[name] = as_counted(composition.models()[name](), exploration, folded)
+def record(file: Path, model: Model, run: EngineRun, folded: bool) -> None:
+    """Puts what the explorer counted into the committed table."""
+    entries = recorded(file) | {model.name: as_counted(model, run, folded)}
     file.write_text(text(list(entries.values())), encoding="utf-8")
 
 
