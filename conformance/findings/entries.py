@@ -174,7 +174,7 @@ _ENTRIES: Final = (
         "The coordinator's clock expels a member whose heartbeats are lost or late. Until an answer tells it so, it counts its partitions as its own, also under the deployed profile, and the group may give them to another. No client can avoid that: it cannot know. So the property speaks of members of one generation, and says nothing of one that is expelled.",
         "Commits carry member id and generation, and the coordinator refuses those of an expelled member (rules S1, M2); whatever else a member writes must be fenced by the application.",
         "",
-        f"{_TESTS}::test_S1_a_zombie_is_reachable_and_the_group_refuses_its_commits",
+        f"{_TESTS}::test_S1_a_zombie_is_reachable_and_there_are_words_for_refusing_its_commits",
         (Run("base-cooperative-deployed-2", "reaches-zombie"),),
     ),
     Finding(

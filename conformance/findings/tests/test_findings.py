@@ -133,7 +133,7 @@ def test_every_state_in_which_nothing_can_happen_is_a_failed_assertion(model: st
     assert (runs.explored(model).dead_ends > 0) == model.endswith("published")
 
 
-def test_S1_a_zombie_is_reachable_and_the_group_refuses_its_commits() -> None:
+def test_S1_a_zombie_is_reachable_and_there_are_words_for_refusing_its_commits() -> None:
     trace = runs.trace_of(runs.REACHED[0])
     assert trace.last["identity"][1] == "member"  # type: ignore[index]
     assert trace.last["registered"][1] == "absent"  # type: ignore[index]
