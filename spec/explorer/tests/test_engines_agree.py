@@ -12,12 +12,9 @@ from groupspec.spec.compiler.tests.toy_model import toy_model
 from groupspec.spec.explorer import Exploration, Limits, explore, native
 from groupspec.spec.explorer.interpreter import apply, enabled, holds, initial_state
 from groupspec.spec.explorer.layout import Layout, State
-from groupspec.spec.explorer.native import compiler
 from groupspec.spec.explorer.program import program
 from groupspec.spec.explorer.python_source import python_source
 from groupspec.spec.explorer.tests.random_models import random_model
-
-needs_a_compiler = pytest.mark.skipif(compiler() is None, reason="no C compiler")
 
 
 def _numbers(found: Exploration) -> dict[str, object]:
@@ -56,7 +53,6 @@ def _by_the_book(model: Model) -> dict[str, object]:
 @pytest.mark.parametrize("broken", [False, True])
 @pytest.mark.parametrize("members", [1, 2, 3])
 @pytest.mark.parametrize("fold", [False, True])
-@needs_a_compiler
 def test_both_engines_find_the_same_in_the_toy(members: int, broken: bool, fold: bool) -> None:
     model = toy_model(members, broken)
     native, python = (explore(model, engine=engine, fold=fold) for engine in ("native", "python"))
@@ -77,9 +73,8 @@ def test_generated_python_and_the_book_agree_on_random_models(seed: int) -> None
     model = random_model(seed)
     assert check_model(model) == []
     found = explore(model, engine="python", limits=Limits(max_states=300))
-    if found.verdict == "inconclusive":
-        pytest.skip("larger than the book can count quickly")
-    assert {
+    too_large_for_the_book = found.verdict == "inconclusive"
+    assert too_large_for_the_book or {
         "states": found.states,
         "edges": found.edges,
         "dead ends": found.dead_ends,
@@ -88,7 +83,6 @@ def test_generated_python_and_the_book_agree_on_random_models(seed: int) -> None
 
 
 @pytest.mark.parametrize("seed", range(100, 108))
-@needs_a_compiler
 def test_both_engines_find_the_same_in_random_models(seed: int) -> None:
     model, limits = random_model(seed), Limits(max_states=20_000)
     assert _numbers(explore(model, engine="native", limits=limits)) == _numbers(
@@ -118,7 +112,6 @@ def test_generated_python_walks_as_the_book_does(model: Model) -> None:
         state = layout.decode(chance.choice(generated)[2])
 
 
-@needs_a_compiler
 def test_how_many_threads_there_are_changes_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
     model, found = toy_model(5, broken=True), []
     for workers in (0, 1, 3):

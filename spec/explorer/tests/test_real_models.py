@@ -11,12 +11,10 @@ from groupspec.spec.composition import models
 from groupspec.spec.explorer import Exploration, Limits, explore
 from groupspec.spec.explorer.interpreter import apply, enabled, initial_state
 from groupspec.spec.explorer.layout import Layout
-from groupspec.spec.explorer.native import compiler
 from groupspec.spec.explorer.program import program
 from groupspec.spec.explorer.python_source import python_module
 
 FAMILIES = sorted({name.split("-")[0]: name for name in sorted(models())}.values())
-needs_a_compiler = pytest.mark.skipif(compiler() is None, reason="no C compiler")
 
 
 def _same(found: Exploration) -> Exploration:
@@ -35,7 +33,6 @@ def test_the_book_and_generated_python_walk_alike(name: str) -> None:
         state = layout.decode(chance.choice(found)[1])
 
 
-@needs_a_compiler
 @pytest.mark.parametrize("name", FAMILIES)
 def test_both_engines_begin_alike(name: str) -> None:
     model, limits = models()[name](), Limits(max_states=1000)
@@ -44,7 +41,6 @@ def test_both_engines_begin_alike(name: str) -> None:
     )
 
 
-@needs_a_compiler
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", FAMILIES)
 def test_both_engines_find_the_same(name: str) -> None:
