@@ -64,8 +64,11 @@ def comment(text: str) -> Iterator[str]:
     for number, paragraph in enumerate(text.split("\n\n")):
         if number:
             yield "//"
+        if paragraph.startswith(" "):
+            yield from (f"//{line}" for line in paragraph.splitlines())
+            continue
         written = "//"
-        for word in paragraph.split() if not paragraph.startswith(" ") else [paragraph]:
+        for word in paragraph.split():
             if len(written) + len(word) >= WIDTH and written != "//":
                 yield written
                 written = "//"

@@ -24,10 +24,13 @@ def hang(prefix: str, lines: Sequence[str], suffix: str = "") -> Lines:
 
 
 def comment(text: str, width: int = WIDTH) -> Lines:
-    """Prose as comment lines; an empty line separates paragraphs."""
+    """Prose as comment lines; an empty line separates paragraphs, and one that begins with a space is kept."""
     lines: Lines = []
     for paragraph in text.split("\n\n"):
         lines += ["\\*"] if lines else []
+        if paragraph.startswith(" "):
+            lines += [f"\\*{line}" for line in paragraph.splitlines()]
+            continue
         line = "\\*"
         for word in paragraph.split():
             if len(line) + 1 + len(word) > width and line != "\\*":

@@ -21,7 +21,7 @@
 // with its body is one d_step, so that SPIN has exactly the states of the model. What happens within a step
 // is C, with the variables in now: as inlines the bodies would be longer than SPIN takes.
 //
-//     spin -a -o2 FILE.pml && gcc -O2 -DSAFETY -DNOREDUCE -o pan pan.c && ./pan -E -m1000000
+//    spin -a -o2 FILE.pml && gcc -O2 -DSAFETY -DNOREDUCE -o pan pan.c && ./pan -E -m1000000
 //
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.

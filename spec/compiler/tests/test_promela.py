@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from groupspec.spec.compiler.model import Action, Call, If, Model, ModelProperty, ModelVariable, Procedure, Set
@@ -28,6 +30,13 @@ def test_the_file_says_what_it_is_and_how_it_is_run() -> None:
     assert TOY.hash in TEXT
     assert "spin -a -o2 FILE.pml" in TEXT
     assert promela(toy_model()) == TEXT, "the same model gives the same text"
+
+
+def test_a_list_in_the_prose_keeps_its_lines_and_each_is_a_comment() -> None:
+    listed = replace(TOY, doc="A toy.\n\n    one    the first\n    two    the second")
+    head, _, _ = promela(listed).partition("#define")
+    assert "//    one    the first\n//    two    the second\n" in head
+    assert all(not line or line.startswith("//") for line in head.splitlines()), "or SPIN takes prose for code"
 
 
 def test_lines_are_short_enough_to_be_read() -> None:
