@@ -98,8 +98,8 @@ class _Writer:
             yield f"static void a_{known.action.name}(State *s{parameters}) {{"
             yield from self._versions(first + number, [self._block(body, 1) for _, body in known.versions])
             yield "}"
-        yield "/* Every alternative that is possible in s: the states after, and the alternatives' numbers. */"
-        yield "static int successors(const State *s, State *out, uint16_t *numbers) {"
+        yield "/* Every alternative that is possible in s, or so many: the states after, and the alternatives' numbers. */"
+        yield "static int successors(const State *s, State *out, uint16_t *numbers, int most) {"
         yield "    int n = 0, number = 0;"
         for known in self.program.actions:
             names = [f"i_{name}" for name, _ in known.action.parameters]
@@ -108,6 +108,7 @@ class _Writer:
             arguments = "".join(f", {name}" for name in names)
             yield f"    {{ if (g_{known.action.name}(s{arguments})) {{"
             yield f"        out[n] = *s; a_{known.action.name}(&out[n]{arguments}); numbers[n++] = (uint16_t)number;"
+            yield "        if (n == most) return n;"
             yield "    } number++; }"
         yield from ["    return n;", "}"]
         owners = ", ".join(str(alternative.action_number) for alternative in self.program.layout.alternatives)

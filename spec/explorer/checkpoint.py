@@ -1,6 +1,6 @@
 """An exploration that was stopped, in a file, so that it can go on: another day, or with larger limits.
 
-    groupspec exploration checkpoint 1      what it is, and the version of this format
+    groupspec exploration checkpoint 2      what it is, and the version of this format
     {"hash": ..., "counts": [...], ...}     one line of JSON: of which model, and how far
     ...                                     the arrays of `engine.ARRAYS`, little-endian, one after the other
     64 hexadecimal digits                   SHA-256 of all before
@@ -23,7 +23,7 @@ from groupspec.spec.compiler.model import Model
 from groupspec.spec.explorer.engine import Counts, Engine
 from groupspec.spec.explorer.exploration import ExplorerProblem
 
-VERSION = 1
+VERSION = 2
 _MAGIC = b"groupspec exploration checkpoint "
 _BLOCK = 1 << 22
 _DIGEST_LENGTH = 64
@@ -41,7 +41,6 @@ class Head:
     model: str
     hash: str
     fold: bool
-    keeps_edges: bool
     seconds: float
     counts: Counts
     lengths: tuple[int, ...]
@@ -58,7 +57,6 @@ def save(path: Path, model: Model, fold: bool, engine: Engine, seconds: float) -
         "model": model.name,
         "hash": model.hash,
         "fold": fold,
-        "keeps_edges": engine.keeps_edges,
         "seconds": round(seconds, 3),
         "counts": counts.numbers(),
         "lengths": [len(one) for one in arrays],
@@ -83,14 +81,14 @@ def save(path: Path, model: Model, fold: bool, engine: Engine, seconds: float) -
         ) from problem
 
 
-def load(path: Path, model: Model, fold: bool, make: Callable[[Head], Engine]) -> tuple[Head, Engine]:
+def load(path: Path, model: Model, fold: bool, make: Callable[[], Engine]) -> tuple[Head, Engine]:
     """The engine, as far as it was when the checkpoint was written.
 
     Args:
         path: The file.
         model: The model that is to be explored.
         fold: Whether it is to be folded.
-        make: Makes the engine that the head asks for.
+        make: Makes an engine.
 
     Raises:
         ExplorerProblem: the file is no checkpoint, of another version or model, or cut short.
@@ -107,7 +105,7 @@ def load(path: Path, model: Model, fold: bool, make: Callable[[Head], Engine]) -
                 f"{here + sum(head.lengths) + _DIGEST_LENGTH:,} bytes",
                 _AGAIN,
             )
-        engine = make(head)
+        engine = make()
         try:
             for view in engine.restore(head.counts):
                 for at in range(0, len(view), _BLOCK):
@@ -143,7 +141,6 @@ def _head(file: BinaryIO, path: Path, actions: int, read: Callable[[bytes], None
             found["model"],
             found["hash"],
             found["fold"],
-            found["keeps_edges"],
             found["seconds"],
             Counts.of(found["counts"], actions),
             tuple(found["lengths"]),

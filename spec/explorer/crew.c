@@ -86,12 +86,13 @@ static void key_of(const State *s, Key *key) {
     key->hash = mix(key->words);
 }
 
-static void compute(Block *b) {
+/* The successors of the block's states; of each at most so many. */
+static void compute(Block *b, int most) {
     uint32_t at = 0;
     for (int k = 0; k < b->states; k++) {
         State s;
         unpack(b->packed + k * WORDS, (uint8_t *)&s);
-        int n = successors(&s, b->out, b->via + at);
+        int n = successors(&s, b->out, b->via + at, most);
         for (int j = 0; j < n; j++) key_of(&b->out[j], &b->keys[at + j]);
         b->ends[k] = at += n;
     }
@@ -111,7 +112,7 @@ static void *work(void *argument) {
         }
         b->stage = BUSY;
         pthread_mutex_unlock(&crew->lock);
-        compute(b);
+        compute(b, ALTERNATIVES);
         pthread_mutex_lock(&crew->lock);
         b->stage = DONE;
         pthread_cond_signal(&crew->done);
@@ -149,7 +150,7 @@ static Block *take_back(Crew *crew) {
     if (b->stage == WAITING) {
         b->stage = BUSY;
         pthread_mutex_unlock(&crew->lock);
-        compute(b);
+        compute(b, ALTERNATIVES);
         pthread_mutex_lock(&crew->lock);
         b->stage = DONE;
     }

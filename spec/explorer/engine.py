@@ -20,10 +20,10 @@ class Stop(IntEnum):
     VIOLATED = 4
 
 
-WHOLE = ("states", "expanded", "layer_end", "depth", "edges", "dead_ends", "first_dead", "unfolded", "targets")
+WHOLE = ("states", "expanded", "layer_end", "depth", "edges", "dead_ends", "first_dead", "unfolded")
 """The first of an engine's counts, in the order of `search.c`; then one for each action, one for each property."""
 
-ARRAYS = ("packed", "parents", "numbers", "degrees", "targets")
+ARRAYS = ("packed", "parents", "numbers")
 """What a checkpoint holds besides the counts, in the order of `search.c`."""
 
 
@@ -40,7 +40,6 @@ class Counts:
         dead_ends: Expanded states without any.
         first_dead: The first of them, or NO_STATE.
         unfolded: How many states those found stand for.
-        targets: Edges that are kept: those that lead to another state.
         fired: Per action how often it was enabled.
         first: Per property about single states the first state that decides it, or NO_STATE.
     """
@@ -53,7 +52,6 @@ class Counts:
     dead_ends: int
     first_dead: int
     unfolded: int
-    targets: int
     fired: tuple[int, ...]
     first: tuple[int, ...]
 
@@ -74,16 +72,9 @@ class Engine(Protocol):
 
     Attributes:
         name: `native` or `python`.
-        keeps_edges: Whether edges are kept, which makes recoverable properties quick to check; an engine may give that up to
-            save memory.
     """
 
     name: str
-
-    @property
-    def keeps_edges(self) -> bool:
-        """See the class."""
-        ...
 
     def limit(self, max_states: int | None, max_memory: int | None) -> None:
         """When `run` must stop."""
@@ -98,7 +89,7 @@ class Engine(Protocol):
         ...
 
     def memory(self) -> int:
-        """Bytes for states, the table that finds them, and edges."""
+        """Bytes for states and the table that finds them."""
         ...
 
     def parent(self, state: int) -> tuple[int, int]:
@@ -130,7 +121,6 @@ class Engine(Protocol):
         ...
 
 
-def array_bytes(counts: Counts, words: int, keeps_edges: bool) -> list[int]:
+def array_bytes(counts: Counts, words: int) -> list[int]:
     """The lengths of the arrays of a checkpoint, in their order."""
-    edges = (2 * counts.states, 4 * counts.targets) if keeps_edges else (0, 0)
-    return [8 * words * counts.states, 4 * counts.states, 2 * counts.states, *edges]
+    return [8 * words * counts.states, 4 * counts.states, 2 * counts.states]

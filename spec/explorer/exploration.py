@@ -42,7 +42,7 @@ class Limits:
     Attributes:
         max_states: Distinct states; no state is expanded once there are so many.
         max_seconds: By the wall clock, and looked at between two chunks of work.
-        max_memory: Bytes for states, the table that finds them, and edges.
+        max_memory: Bytes for states and the table that finds them.
     """
 
     max_states: int | None = None
@@ -154,7 +154,7 @@ class Exploration:
         expanded: States whose every alternative was tried.
         edges: Enabled alternatives of all expanded states: those that lead to known states, or nowhere, count too.
         depth: Steps to the state that is farthest from the initial one.
-        memory_bytes: At the end, for states, the table that finds them, and edges.
+        memory_bytes: At the end, for states and the table that finds them.
         violations: Per invariant that fails a shortest trace to a state in which it does; per recoverable property that
             fails a shortest trace to a state from which there is no way back.
         reached: Per reachable property that is met a shortest trace to it.

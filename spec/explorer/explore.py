@@ -44,7 +44,6 @@ def explore(
     fold: bool = False,
     checkpoint: Path | None = None,
     progress: ProgressCallback | None = None,
-    graph: bool | None = None,
     stop_at_violation: bool = False,
 ) -> Exploration:
     """Every state of a model, breadth first.
@@ -57,8 +56,6 @@ def explore(
         checkpoint: Where to go on from if the file is there, and where to write to every five minutes and when a limit
             stops the exploration. Once everything is explored the file is removed.
         progress: Told how far it is, after each chunk of work.
-        graph: Whether to keep edges as long as there is memory, which makes recoverable properties quick to check; without
-            edges their successors are computed again. None: if the model has any.
         stop_at_violation: Stop at the first state that violates an invariant, which is one that is nearest.
 
     Raises:
@@ -68,16 +65,12 @@ def explore(
     prepared = program(model)
     folded = folding(prepared) if fold else None
     make = _maker(engine, prepared, folded)
-    if graph is None:
-        graph = any(claim.kind == "recoverable" for claim in model.properties)
     before = 0.0
     if checkpoint is not None and checkpoint.exists():
-        head, running = checkpoints.load(
-            checkpoint, model, fold, lambda head: make(head.keeps_edges, 0, stop_at_violation)
-        )
+        head, running = checkpoints.load(checkpoint, model, fold, lambda: make(0, stop_at_violation))
         before = head.seconds
     else:
-        running = make(graph, 0, stop_at_violation)
+        running = make(0, stop_at_violation)
     try:
         search = Search(prepared, running, limits or Limits(), folded, before)
         search.run(
@@ -109,12 +102,12 @@ def chosen_engine(engine: EngineName) -> EngineName:
     return engine
 
 
-def _maker(engine: EngineName, prepared: Program, folded: Folding | None) -> Callable[[bool, int, bool], Engine]:
-    """What makes an engine: (keeps edges, variant, stops at a violation)."""
+def _maker(engine: EngineName, prepared: Program, folded: Folding | None) -> Callable[[int, bool], Engine]:
+    """What makes an engine: (variant, stops at a violation)."""
     if chosen_engine(engine) == "native":
         library = build(c_source(prepared, folded))
-        return lambda keeps, variant, stops: NativeEngine(prepared, library, keeps, variant, stops)
-    return lambda keeps, variant, stops: PythonEngine(prepared, folded, keeps, variant, stops)
+        return lambda variant, stops: NativeEngine(prepared, library, variant, stops)
+    return lambda variant, stops: PythonEngine(prepared, folded, variant, stops)
 
 
 class Search:

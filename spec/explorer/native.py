@@ -109,15 +109,14 @@ def _load(library: Path) -> ctypes.CDLL:
     loaded = ctypes.CDLL(str(library))
     search, number, integer = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int
     for name, result, arguments in (
-        ("new", search, (integer, integer, integer, integer)),
+        ("new", search, (integer, integer, integer)),
         ("free", None, (search,)),
         ("limit", None, (search, number, number)),
         ("run", integer, (search, number)),
         ("counts", None, (search, ctypes.POINTER(number), integer)),
         ("bytes", number, (search,)),
-        ("keeps_edges", integer, (search,)),
         ("array", search, (search, integer)),
-        ("reserve", integer, (search, number, number)),
+        ("reserve", integer, (search, number)),
         ("restored", integer, (search,)),
         ("unrecoverable", ctypes.c_int64, (search, integer)),
     ):
@@ -137,19 +136,13 @@ class NativeEngine:
         self,
         program: Program,
         library: Path,
-        keeps_edges: bool = False,
         variant: int = 0,
         stop_at_violation: bool = False,
     ) -> None:
         self._program = program
         self._library = _load(library)
-        self._search = self._library.search_new(variant, int(keeps_edges), int(stop_at_violation), workers())
+        self._search = self._library.search_new(variant, int(stop_at_violation), workers())
         self._require(self._search)
-
-    @property
-    def keeps_edges(self) -> bool:
-        """Whether all edges are still kept."""
-        return bool(self._library.search_keeps_edges(self._search))
 
     def limit(self, max_states: int | None, max_memory: int | None) -> None:
         """When `run` must stop."""
@@ -167,7 +160,7 @@ class NativeEngine:
         return Counts.of(list(numbers), len(self._program.actions))
 
     def memory(self) -> int:
-        """Bytes for states, the table that finds them, and edges."""
+        """Bytes for states and the table that finds them."""
         return int(self._library.search_bytes(self._search))
 
     def parent(self, state: int) -> tuple[int, int]:
@@ -194,7 +187,7 @@ class NativeEngine:
 
     def restore(self, counts: Counts) -> list[memoryview]:
         """Makes room for so much, and gives the arrays to be filled in."""
-        self._require(self._library.search_reserve(self._search, counts.states, counts.targets))
+        self._require(self._library.search_reserve(self._search, counts.states))
         numbers = self._numbers()
         for place, number in enumerate(counts.numbers()):
             numbers[place] = number
@@ -211,7 +204,7 @@ class NativeEngine:
         self._library.search_free(search)
 
     def _views(self, counts: Counts) -> list[memoryview]:
-        lengths = array_bytes(counts, self._program.layout.words, self.keeps_edges)
+        lengths = array_bytes(counts, self._program.layout.words)
         return [
             memoryview((ctypes.c_char * length).from_address(self._array(which))).cast("B")
             if length

@@ -25,7 +25,6 @@ class PythonEngine:
         self,
         program: Program,
         folding: Folding | None = None,
-        keeps_edges: bool = False,
         variant: int = 0,
         stop_at_violation: bool = False,
     ) -> None:
@@ -36,13 +35,11 @@ class PythonEngine:
         self._kinds = [claim.claim.kind for claim in program.properties]
         self._action_of = [alternative.action_number for alternative in program.layout.alternatives]
         self._stop_at_violation = stop_at_violation
-        self._keeps_edges = keeps_edges
         self._max_states: int | None = None
         self._max_memory: int | None = None
         self._states: list[bytes] = []
         self._known: dict[bytes, int] = {}
         self._parents, self._numbers = array("I"), array("H")
-        self._degrees, self._targets = array("H"), array("I")
         self._cursor = self._depth = self._edges = self._dead_ends = self._unfolded = 0
         self._first_dead = NO_STATE
         self._fired = [0] * len(program.actions)
@@ -50,11 +47,6 @@ class PythonEngine:
         self._add(program.layout.initial, NO_STATE, 0)
         self._layer_end = 1
         self._dumped: list[memoryview] = []
-
-    @property
-    def keeps_edges(self) -> bool:
-        """Whether all edges are still kept."""
-        return self._keeps_edges
 
     def limit(self, max_states: int | None, max_memory: int | None) -> None:
         """When `run` must stop."""
@@ -71,10 +63,7 @@ class PythonEngine:
             if self._max_states is not None and len(self._states) >= self._max_states:
                 return Stop.STATES
             if self._max_memory is not None and self.memory() > self._max_memory:
-                if not self._keeps_edges:
-                    return Stop.MEMORY
-                self._keeps_edges = False
-                self._degrees, self._targets = array("H"), array("I")
+                return Stop.MEMORY
             if self._cursor == self._layer_end:
                 self._layer_end = len(self._states)
                 self._depth += 1
@@ -89,14 +78,9 @@ class PythonEngine:
     def _expand(self) -> None:
         source = self._cursor
         found = self._successors(self._states[source])
-        kept = len(self._targets)
         for number, after in found:
             self._fired[self._action_of[number]] += 1
-            target = self._add(after, source, number)
-            if self._keeps_edges and target != source:
-                self._targets.append(target)
-        if self._keeps_edges:
-            self._degrees.append(len(self._targets) - kept)
+            self._add(after, source, number)
         self._edges += len(found)
         if not found:
             self._first_dead = min(self._first_dead, source)
@@ -131,7 +115,6 @@ class PythonEngine:
             self._dead_ends,
             self._first_dead,
             self._unfolded,
-            len(self._targets),
             tuple(self._fired),
             tuple(self._first),
         )
@@ -139,7 +122,7 @@ class PythonEngine:
     def memory(self) -> int:
         """About how many bytes it needs."""
         each = _BYTES_PER_STATE + len(self._layout.fields)
-        return each * len(self._states) + 2 * len(self._degrees) + 4 * len(self._targets)
+        return each * len(self._states)
 
     def parent(self, state: int) -> tuple[int, int]:
         """A state's parent, and the number of the alternative that led from there."""
@@ -152,7 +135,7 @@ class PythonEngine:
     def unrecoverable(self, property_number: int) -> int | None:
         """The first state from which none can be reached that has the property."""
         sources: list[list[int]] = [[] for _ in self._states]
-        for source, targets in enumerate(self._edges_again() if not self._keeps_edges else self._edges_kept()):
+        for source, targets in enumerate(self._targets()):
             for target in targets:
                 sources[target].append(source)
         todo = [number for number, codes in enumerate(self._states) if self._holds[property_number](codes)]
@@ -163,13 +146,7 @@ class PythonEngine:
             todo += new
         return next((number for number in range(len(self._states)) if number not in marked), None)
 
-    def _edges_kept(self) -> Iterator[Iterable[int]]:
-        edge = 0
-        for degree in self._degrees:
-            yield self._targets[edge : edge + degree]
-            edge += degree
-
-    def _edges_again(self) -> Iterator[Iterable[int]]:
+    def _targets(self) -> Iterator[Iterable[int]]:
         for codes in self._states:
             after = (each for _, each in self._successors(codes))
             yield [self._known[each if self._folding is None else self._folding.canonical(each)[0]] for each in after]
@@ -178,38 +155,33 @@ class PythonEngine:
         """The arrays of a checkpoint, as `search.c` has them."""
         size = 8 * self._layout.words
         packed = b"".join(self._layout.pack(codes).to_bytes(size, "little") for codes in self._states)
-        # A state that was not expanded has no degree yet; the place is there all the same.
-        degrees = self._degrees + array("H", bytes(2 * (len(self._states) - len(self._degrees))))
-        arrays = [self._parents, self._numbers, *([degrees, self._targets] if self._keeps_edges else [])]
+        arrays = [self._parents, self._numbers]
         if sys.byteorder == "big":
             arrays = [array(one.typecode, one) for one in arrays]
             for one in arrays:
                 one.byteswap()
-        views = [memoryview(packed), *(memoryview(one.tobytes()) for one in arrays)]
-        return [*views, *([memoryview(b"")] * (5 - len(views)))]
+        return [memoryview(packed), *(memoryview(one.tobytes()) for one in arrays)]
 
     def restore(self, counts: Counts) -> list[memoryview]:
         """Makes room for so much, and gives the arrays to be filled in."""
         self._cursor, self._layer_end, self._depth = counts.expanded, counts.layer_end, counts.depth
         self._edges, self._dead_ends, self._first_dead = counts.edges, counts.dead_ends, counts.first_dead
         self._unfolded, self._fired, self._first = counts.unfolded, list(counts.fired), list(counts.first)
-        lengths = array_bytes(counts, self._layout.words, self._keeps_edges)
+        lengths = array_bytes(counts, self._layout.words)
         self._dumped = [memoryview(bytearray(length)) for length in lengths]
         return self._dumped
 
     def restored(self) -> None:
         """Goes on from what was filled in."""
-        packed, parents, numbers, degrees, targets = self._dumped
+        packed, parents, numbers = self._dumped
         size = 8 * self._layout.words
         self._states = [
             self._layout.unpack(int.from_bytes(packed[at : at + size], "little")) for at in range(0, len(packed), size)
         ]
         self._known = {codes: number for number, codes in enumerate(self._states)}
         self._parents, self._numbers = array("I", bytes(parents)), array("H", bytes(numbers))
-        self._degrees = array("H", bytes(degrees)[: 2 * self._cursor])
-        self._targets = array("I", bytes(targets))
         if sys.byteorder == "big":
-            for one in (self._parents, self._numbers, self._degrees, self._targets):
+            for one in (self._parents, self._numbers):
                 one.byteswap()
         self._dumped = []
 

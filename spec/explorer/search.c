@@ -17,18 +17,15 @@
 #define EXPORT __attribute__((visibility("default")))
 
 enum { MORE, COMPLETE, STATES_REACHED, MEMORY_REACHED, VIOLATED };
-enum { PACKED, PARENTS, ALTERNATIVE_NUMBERS, DEGREES, TARGETS };
+enum { PACKED, PARENTS, ALTERNATIVE_NUMBERS };
 
 typedef struct {
     uint64_t *packed;    /* WORDS for each state */
     uint32_t *parents;
     uint16_t *numbers;   /* the alternatives that led here */
-    uint16_t *degrees;   /* how many edges of the state are kept: those that lead elsewhere */
-    uint32_t *targets;   /* their ends, state after state */
     uint32_t *slots;
-    uint64_t capacity, slot_count, target_capacity, target_count;
-    int index_bits;
-    int keeps_edges, stops_at_violation, variant;
+    uint64_t capacity, slot_count;
+    int index_bits, stops_at_violation, variant;
     uint64_t count, cursor, layer_end, depth, edges, dead_ends, first_dead, unfolded;
     uint64_t max_states, max_bytes;
     uint64_t fired[ACTIONS];
@@ -53,9 +50,8 @@ static uint32_t index_mask(const Search *q) {
 
 static uint64_t slots_for(uint64_t capacity) { return capacity + capacity / 2 + 64; }
 
-static uint64_t bytes_for(const Search *q, uint64_t capacity, uint64_t target_capacity) {
-    uint64_t each = WORDS * 8 + 4 + 2 + (q->keeps_edges ? 2 : 0);
-    return capacity * each + slots_for(capacity) * 4 + target_capacity * 4;
+static uint64_t bytes_for(uint64_t capacity) {
+    return capacity * (WORDS * 8 + 4 + 2) + slots_for(capacity) * 4;
 }
 
 /* The table anew, from the states; 0 if there is no memory for it. */
@@ -100,43 +96,23 @@ static int resized(void *array, uint64_t bytes) {
 /* Room for so many states. The old table goes before the new one comes, so that there is never more than one. */
 static int reserve(Search *q, uint64_t capacity) {
     if (!resized(&q->packed, capacity * WORDS * 8) || !resized(&q->parents, capacity * 4) ||
-        !resized(&q->numbers, capacity * 2) || (q->keeps_edges && !resized(&q->degrees, capacity * 2)))
+        !resized(&q->numbers, capacity * 2))
         return 0;
     q->capacity = capacity;
     return fill_table(q);
 }
 
-static void drop_edges(Search *q) {
-    free(q->degrees);
-    free(q->targets);
-    q->degrees = NULL;
-    q->targets = NULL;
-    q->keeps_edges = 0;
-    q->target_count = q->target_capacity = 0;
-}
-
-/* Room for all successors of one state; edges are given up before states are. */
+/* Room for all successors of one state. */
 static int make_room(Search *q) {
-    if (q->keeps_edges && q->target_count + ALTERNATIVES > q->target_capacity) {
-        uint64_t wanted = q->target_capacity + q->target_capacity / 2 + ALTERNATIVES + (1 << 16);
-        if (bytes_for(q, q->capacity, wanted) > q->max_bytes || !resized(&q->targets, wanted * 4))
-            drop_edges(q);
-        else
-            q->target_capacity = wanted;
-    }
     if (q->count + ALTERNATIVES <= q->capacity) return 1;
     uint64_t step = q->capacity < (1u << 22) ? q->capacity : q->capacity / 3;
     if (step < ALTERNATIVES) step = ALTERNATIVES;
     for (; step >= ALTERNATIVES; step /= 2) {
         uint64_t wanted = q->capacity + step;
         if (wanted > MOST_STATES) continue;
-        if (bytes_for(q, wanted, q->target_capacity) <= q->max_bytes) return reserve(q, wanted);
+        if (bytes_for(wanted) <= q->max_bytes) return reserve(q, wanted);
         /* Steps that hardly help cost a new table each: then it is enough. */
         if (step < q->capacity / 64) break;
-    }
-    if (q->keeps_edges) {
-        drop_edges(q);
-        return make_room(q);
     }
     return 0;
 }
@@ -211,15 +187,12 @@ static void expand(Search *q) {
     Block *b = next_block(q);
     uint32_t from = (uint32_t)q->cursor, begin = b->used ? b->ends[b->used - 1] : 0, end = b->ends[b->used];
     uint32_t last = b->ends[b->states - 1];
-    uint64_t kept = q->target_count;
     for (uint32_t e = begin; e < end; e++) {
         if (e + FAR < last) ask_for_slot(q, &b->keys[e + FAR]);
         if (e + NEAR < last) ask_for_state(q, &b->keys[e + NEAR]);
-        uint32_t to = find_or_add(q, &b->keys[e], from, b->via[e]);
+        find_or_add(q, &b->keys[e], from, b->via[e]);
         q->fired[ACTION_OF[b->via[e]]]++;
-        if (q->keeps_edges && to != from) q->targets[q->target_count++] = to;
     }
-    if (q->keeps_edges) q->degrees[from] = (uint16_t)(q->target_count - kept);
     q->edges += end - begin;
     if (begin == end && !q->dead_ends++) q->first_dead = from;
     b->used++;
@@ -249,18 +222,15 @@ EXPORT void search_free(Search *q) {
     free(q->packed);
     free(q->parents);
     free(q->numbers);
-    free(q->degrees);
-    free(q->targets);
     free(q->slots);
     free(q);
 }
 
 /* A search with nothing but the initial state; NULL if there is no memory for it. */
-EXPORT Search *search_new(int of_variant, int keeps_edges, int stops_at_violation, int workers) {
+EXPORT Search *search_new(int of_variant, int stops_at_violation, int workers) {
     Search *q = calloc(1, sizeof *q);
     if (!q) return NULL;
     q->variant = variant = of_variant;
-    q->keeps_edges = keeps_edges;
     q->stops_at_violation = stops_at_violation;
     q->max_states = q->max_bytes = UINT64_MAX;
     q->first_dead = NONE;
@@ -285,8 +255,8 @@ EXPORT void search_limit(Search *q, uint64_t max_states, uint64_t max_bytes) {
 
 /* All counts, in the order of native.py: those of the whole, per action, per property. */
 EXPORT void search_counts(Search *q, uint64_t *out, int set) {
-    uint64_t *whole[] = {&q->count, &q->cursor,     &q->layer_end,  &q->depth,
-                         &q->edges, &q->dead_ends, &q->first_dead, &q->unfolded, &q->target_count};
+    uint64_t *whole[] = {&q->count, &q->cursor,    &q->layer_end,  &q->depth,
+                         &q->edges, &q->dead_ends, &q->first_dead, &q->unfolded};
     for (size_t k = 0; k < sizeof whole / sizeof *whole; k++, out++)
         if (set) *whole[k] = *out; else *out = *whole[k];
     for (int k = 0; k < ACTIONS; k++, out++)
@@ -301,27 +271,20 @@ EXPORT void search_counts(Search *q, uint64_t *out, int set) {
     }
 }
 
-EXPORT uint64_t search_bytes(const Search *q) { return bytes_for(q, q->capacity, q->target_capacity); }
-
-EXPORT int search_keeps_edges(const Search *q) { return q->keeps_edges; }
+EXPORT uint64_t search_bytes(const Search *q) { return bytes_for(q->capacity); }
 
 EXPORT void *search_array(Search *q, int which) {
     switch (which) {
     case PACKED: return q->packed;
     case PARENTS: return q->parents;
-    case ALTERNATIVE_NUMBERS: return q->numbers;
-    case DEGREES: return q->degrees;
-    default: return q->targets;
+    default: return q->numbers;
     }
 }
 
 /* Room for what a checkpoint will fill in; search_restored() is called when it has been. */
-EXPORT int search_reserve(Search *q, uint64_t states, uint64_t targets) {
+EXPORT int search_reserve(Search *q, uint64_t states) {
     q->count = 0;
-    if (!reserve(q, states + states / 8 + 4096 + 4 * ALTERNATIVES)) return 0;
-    if (!q->keeps_edges || !targets) return 1;
-    q->target_capacity = targets + ALTERNATIVES;
-    return resized(&q->targets, q->target_capacity * 4);
+    return reserve(q, states + states / 8 + 4096 + 4 * ALTERNATIVES);
 }
 
 EXPORT int search_restored(Search *q) { return fill_table(q); }
@@ -330,51 +293,45 @@ static int marked(const uint8_t *marks, uint64_t i) { return marks[i >> 3] >> (i
 
 static void mark(uint8_t *marks, uint64_t i) { marks[i >> 3] |= (uint8_t)(1 << (i & 7)); }
 
-/* One sweep over the kept edges; gives how many states were marked. They are read in a row, and the marks stay in the
- * cache: that is what makes it fast. */
-static uint64_t sweep_edges(const Search *q, uint8_t *marks, int down) {
-    uint64_t found = 0, edge = down ? q->target_count : 0;
-    for (uint64_t k = 0; k < q->count; k++) {
-        uint64_t i = down ? q->count - 1 - k : k, degree = q->degrees[i];
-        if (down) edge -= degree;
-        if (!marked(marks, i)) {
-            for (uint64_t e = edge; e < edge + degree; e++) {
-                if (marked(marks, q->targets[e])) {
-                    mark(marks, i);
-                    found++;
-                    break;
-                }
-            }
-        }
-        if (!down) edge += degree;
+/* Marks a state and those on the way by which it was found, up to one that is marked; gives how many. */
+static uint64_t mark_way(const Search *q, uint8_t *marks, uint64_t i) {
+    uint64_t found = 0;
+    for (; !marked(marks, i); i = q->parents[i]) {
+        mark(marks, i);
+        found++;
+        if (!i) break;
     }
     return found;
 }
 
-/* The same where edges were not kept: successors are computed again, and most sweeps are over few states. */
-static uint64_t sweep_again(Search *q, uint8_t *marks, int down) {
+enum { FIRST_FEW = 2 };
+
+/* Whether one of the first successors is marked. */
+static int leads_to_marked(Search *q, const uint8_t *marks, uint64_t i, int most) {
     Block *b = &q->crew.ring[0]; /* nobody uses it any more */
+    memcpy(b->packed, q->packed + i * WORDS, WORDS * 8);
+    b->states = 1;
+    compute(b, most);
+    for (uint32_t e = 0; e < b->ends[0]; e++) ask_for_slot(q, &b->keys[e]);
+    for (uint32_t e = 0; e < b->ends[0]; e++)
+        if (marked(marks, find_or_add(q, &b->keys[e], NONE, 0))) return 1;
+    return 0;
+}
+
+/* One sweep over all states; gives how many were marked. Edges are not kept, they would need more memory than all the rest:
+ * successors are computed again, mostly no more than the first few, because soon nearly everything is marked. */
+static uint64_t sweep(Search *q, uint8_t *marks, int down) {
     uint64_t found = 0;
     for (uint64_t k = 0; k < q->count; k++) {
         uint64_t i = down ? q->count - 1 - k : k;
-        if (marked(marks, i)) continue;
-        memcpy(b->packed, q->packed + i * WORDS, WORDS * 8);
-        b->states = 1;
-        compute(b);
-        for (uint32_t e = 0; e < b->ends[0]; e++) ask_for_slot(q, &b->keys[e]);
-        for (uint32_t e = 0; e < b->ends[0]; e++) {
-            if (marked(marks, find_or_add(q, &b->keys[e], NONE, 0))) {
-                mark(marks, i);
-                found++;
-                break;
-            }
-        }
+        if (!marked(marks, i) && (leads_to_marked(q, marks, i, FIRST_FEW) || leads_to_marked(q, marks, i, ALTERNATIVES)))
+            found += mark_way(q, marks, i);
     }
     return found;
 }
 
 /* The first state from which no state that has the property can be reached; -1 if there is none, -2 without memory.
- * Everything must have been explored. Sweeps, down and up by turns, mark what leads to something marked, until one finds
+ * Everything must have been explored. Sweeps, up and down by turns, mark what leads to something marked, until one finds
  * nothing new. */
 EXPORT int64_t search_unrecoverable(Search *q, int property) {
     variant = q->variant;
@@ -383,10 +340,9 @@ EXPORT int64_t search_unrecoverable(Search *q, int property) {
     for (uint64_t i = 0; i < q->count; i++) {
         State s;
         unpack(q->packed + i * WORDS, (uint8_t *)&s);
-        if (holds(&s, property)) mark(marks, i);
+        if (holds(&s, property)) mark_way(q, marks, i);
     }
-    int down = 1;
-    while (q->keeps_edges ? sweep_edges(q, marks, down) : sweep_again(q, marks, down)) down = !down;
+    for (int down = 0; sweep(q, marks, down); down = !down) continue;
     int64_t lost = -1;
     for (uint64_t i = 0; i < q->count && lost < 0; i++)
         if (!marked(marks, i)) lost = (int64_t)i;

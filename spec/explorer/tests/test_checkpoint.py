@@ -87,9 +87,9 @@ def test_a_checkpoint_with_a_wrong_bit_is_refused(tmp_path: Path) -> None:
 
 def test_a_checkpoint_of_another_version_is_refused(tmp_path: Path) -> None:
     file = _stopped(tmp_path)
-    file.write_bytes(file.read_bytes().replace(b"checkpoint 1\n", b"checkpoint 7\n"))
+    file.write_bytes(file.read_bytes().replace(b"checkpoint 2\n", b"checkpoint 7\n"))
     problem = _refusal(file)
-    assert (problem.what, problem.allowed) == ("the checkpoint is of version 7", "version 1")
+    assert (problem.what, problem.allowed) == ("the checkpoint is of version 7", "version 2")
 
 
 def test_a_file_that_is_no_checkpoint_is_refused_and_kept(tmp_path: Path) -> None:

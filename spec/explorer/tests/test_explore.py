@@ -60,15 +60,6 @@ def test_a_state_from_which_there_is_no_way_back_is_found_with_the_way_into_it(e
 
 
 @each_engine
-@pytest.mark.parametrize("model", [trap_model(), toy_model(2), toy_model(3, broken=True)], ids=lambda m: m.name)
-def test_recoverability_is_the_same_with_edges_and_without(engine: EngineName, model: Model) -> None:
-    for fold in {False, model.symmetric}:
-        kept, again = (explore(model, engine=engine, fold=fold, graph=graph) for graph in (True, False))
-        assert kept.missing == again.missing
-        assert {k: str(t) for k, t in kept.violations.items()} == {k: str(t) for k, t in again.violations.items()}
-
-
-@each_engine
 def test_a_dead_end_is_counted_and_shown(engine: EngineName) -> None:
     found = explore(dead_end_model(), engine=engine)
     assert found.dead_ends == 1
@@ -109,18 +100,14 @@ def test_a_limit_of_time_is_looked_at_before_anything_is_done(engine: EngineName
 
 
 @each_engine
-def test_a_limit_of_memory_costs_the_edges_first_and_then_the_rest(engine: EngineName) -> None:
+def test_a_limit_of_memory_is_inconclusive(engine: EngineName) -> None:
     model = counter_model(13)
     whole = explore(model, engine=engine)
-    little = explore(model, engine=engine, limits=Limits(max_memory=whole.memory_bytes - 10_000))
-    assert little.verdict == "complete"
-    assert little.memory_bytes < whole.memory_bytes
-    assert little.missing == ()
-    assert not little.unchecked
-    least = explore(model, engine=engine, limits=Limits(max_memory=whole.memory_bytes // 4))
+    assert explore(model, engine=engine, limits=Limits(max_memory=2 * whole.memory_bytes)).verdict == "complete"
+    least = explore(model, engine=engine, limits=Limits(max_memory=whole.memory_bytes // 2))
     assert least.verdict == "inconclusive"
     assert least.reason.startswith("max_memory = ")
-    assert least.memory_bytes <= whole.memory_bytes // 3
+    assert least.memory_bytes <= whole.memory_bytes * 2 // 3
 
 
 @each_engine
