@@ -58,6 +58,18 @@ _ENTRIES: Final = (
         (Run("alone-eager-published", "commit-what-is-owned"), Run("alone-cooperative-published", "commit-what-is-owned")),
     ),
     Finding(
+        "callback-before-commit",
+        "violation",
+        "The listener hears that partitions go before what was read of them is committed",
+        "PREPARE_REVOCATION → REVOKING_PARTITION → PARTITION_REVOKED",
+        _STATES,
+        "The commit belongs to PARTITION_REVOKED, so on both paths the listener is called while nothing of what was consumed since the last periodic commit is stored. If the member dies in its callback, or the coordinator cannot be reached after it, the next owner reads those records again. The proposal's own test plan has the other order.",
+        "With enable.auto.commit the commit is sent first, and is answered or has run out of time when the listener is called; cooperative members do so before JoinGroup (rules M3, Q4).",
+        "commit-order",
+        _ON_REFERENCE,
+        (Run("alone-eager-published", "commit-comes-first"), Run("alone-cooperative-published", "commit-comes-first")),
+    ),
+    Finding(
         "lost-in-silence",
         "violation",
         "Who loses its membership goes on counting partitions as its own",

@@ -99,6 +99,16 @@ def _commit_what_is_owned(events: Iterable[Event]) -> bool:
     return any("OffsetCommit" in event.sent and not event.after.owns for event in events)
 
 
+def _commit_comes_first(events: Iterable[Event]) -> bool:
+    """A listener that hears what goes, and no commit since it heard what came, of a member that commits by itself."""
+    committed = False
+    for event in events:
+        committed = "OffsetCommit" in event.sent or (committed and "ASSIGN_PARTITIONS" not in event.sent)
+        if "REVOKE_PARTITIONS" in event.sent and event.after.owns and event.after.in_group and not committed:
+            return True
+    return False
+
+
 def _heartbeats_run(events: Iterable[Event]) -> bool:
     """A member of the group that does not heartbeat."""
     outside = ("UNJOINED", "PREPARING_REBALANCE")
@@ -125,6 +135,7 @@ BREAKS: Final[Mapping[str, Callable[[Iterable[Event]], bool]]] = MappingProxyTyp
         "sync-after-join": _sync_after_join,
         "to-a-known-coordinator": _to_a_known_coordinator,
         "commit-what-is-owned": _commit_what_is_owned,
+        "commit-comes-first": _commit_comes_first,
         "heartbeats-run": _heartbeats_run,
         "eager-gives-up-first": _eager_gives_up_first,
         "owns-nothing-outside": _owns_nothing_outside,

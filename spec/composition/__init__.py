@@ -14,9 +14,11 @@ from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.specialise import PROFILES, REBALANCES
 from groupspec.spec.composition.alone import alone_model
 from groupspec.spec.composition.base import base_model
+from groupspec.spec.composition.group_alone import group_model
 from groupspec.spec.composition.partition import partition_model
 from groupspec.spec.composition.queues import queues_model
 from groupspec.spec.composition.system import MIXED
+from groupspec.spec.properties_of_group import of_the_group
 from groupspec.spec.properties_of_partition import of_a_partition
 
 _FEATURES: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -73,6 +75,7 @@ def models() -> Mapping[str, Callable[[], Model]]:
                     claimed = properties.of_a_group(features)
                     catalogue[name] = partial(base_model, rebalance, profile, size, claimed, features=features)
     catalogue["partition-alone"] = partial(partition_model, of_a_partition())
+    catalogue["group-alone"] = partial(group_model, of_the_group())
     for size in (2, 3):
         brief = frozenset({"brief"})
         name = f"base-brief-cooperative-deployed-{size}"
@@ -87,8 +90,8 @@ def models() -> Mapping[str, Callable[[], Model]]:
 
 _EXPECTED: Mapping[str, frozenset[str]] = MappingProxyType(
     {
-        "alone-eager-published": frozenset({"heartbeats-run", "eager-gives-up-first", "owns-nothing-outside", "commit-what-is-owned"}),
-        "alone-cooperative-published": frozenset({"heartbeats-run", "owns-nothing-outside", "sync-after-join", "commit-what-is-owned", "to-a-known-coordinator"}),
+        "alone-eager-published": frozenset({"heartbeats-run", "eager-gives-up-first", "owns-nothing-outside", "commit-what-is-owned", "commit-comes-first"}),
+        "alone-cooperative-published": frozenset({"heartbeats-run", "owns-nothing-outside", "sync-after-join", "commit-what-is-owned", "commit-comes-first", "to-a-known-coordinator"}),
         "base-eager-published-2": frozenset({"one-owner", "owns-nothing-outside"}),
         "base-cooperative-published-2": frozenset({"one-owner", "owns-nothing-outside"}),
     }

@@ -31,7 +31,7 @@ WATCHED: Final = (
     ModelVariable("assign_due", NO_YES, False, (), "ASSIGN_PARTITIONS waits for the polling thread, or is being handled there"),
     ModelVariable("may_join", NO_YES, False, (), "the application has polled since it subscribed, was thrown an error, or let its poll interval expire"),
     ModelVariable("raised", NO_YES, False, (), "an ERROR has been queued by what happens now"),
-    ModelVariable("has_id", NO_YES, False, (), "the coordinator gave it a member id, and nothing has ended that"),
+    ModelVariable("given", ("none", "id", "member"), "none", (), "what the coordinator gave it, and nothing has ended: a member id, or that and a generation"),
     ModelVariable("said_goodbye", NO_YES, False, (), "a LeaveGroup has been sent by what happens now"),
     ModelVariable("left", NO_YES, False, (), "the member has left, in words or in silence, by what happens now"),
     ModelVariable("stalled", NO_YES, False, (), "what happens now has found that the application stalls"),
@@ -42,6 +42,11 @@ WATCHED: Final = (
     ModelVariable("lookup_rests", ("none", "backoff", "poll"), "none", (), "what must end before the next FindCoordinator, after one that failed"),
     ModelVariable("beat_due", NO_YES, False, (), "the heartbeat interval is over, and none was sent since"),
     ModelVariable("poll_late", NO_YES, False, (), "the poll interval is over, and nothing was polled since"),
+    ModelVariable("join_rests", NO_YES, False, (), "the backoff after a JoinGroup or SyncGroup that the coordinator did not take runs"),
+    ModelVariable("synced", NO_YES, False, (), "the last SyncGroup was answered, and no JoinGroup has been sent since"),
+    ModelVariable("rejoin_due", NO_YES, False, (), "a rebalance was announced or wanted, or partitions were given up, and no JoinGroup has been sent since"),
+    ModelVariable("commit_done", NO_YES, False, (), "the commit before the rebalance that is due was answered, or has run out of time"),
+    ModelVariable("callback", ("none", "revoked", "lost"), "none", (), "the listener runs, and was told this"),
     ModelVariable("suspect", NO_YES, False, (), "what happens now says that the coordinator is gone"),
 )  # fmt: skip
 
@@ -64,8 +69,16 @@ _WORDS: Final[Mapping[str, _Entry]] = MappingProxyType(
                 ("to-a-known-coordinator", "@coordinator_known"),
                 ("callbacks-before-join", "not @revoke_due"),
                 ("join-needs-a-poll", "@may_join"),
+                ("join-waits", "not @join_rests"),
+                ("commit-comes-first", "@commit_done or not (@auto_commit and @owned)"),
             ),
-            (("@call_out", "'JoinGroup'"), ("@generation_unused", "False"), ("@in_group", "False")),
+            (
+                ("@call_out", "'JoinGroup'"),
+                ("@generation_unused", "False"),
+                ("@in_group", "False"),
+                ("@synced", "False"),
+                ("@rejoin_due", "False"),
+            ),
         ),
         "SyncGroup": (
             (
@@ -80,13 +93,14 @@ _WORDS: Final[Mapping[str, _Entry]] = MappingProxyType(
                 ("one-heartbeat", "not @heartbeat_out"),
                 ("to-a-known-coordinator", "@coordinator_known"),
                 ("heartbeat-as-member", "@in_group and @identity == 'member'"),
+                ("heartbeat-when-due", "@beat_due"),
             ),
             (("@heartbeat_out", "True"), ("@beat_due", "False")),
         ),
         "LeaveGroup": (
             (
                 ("to-a-known-coordinator", "@coordinator_known"),
-                ("leave-once", "@has_id and not @said_goodbye"),
+                ("leave-once", "@given != 'none' and not @said_goodbye"),
                 ("static-stays", "not @static"),
             ),
             (("@said_goodbye", "True"), ("@left", "True")),
@@ -101,7 +115,12 @@ _WORDS: Final[Mapping[str, _Entry]] = MappingProxyType(
             (("@commit_out", "True"),),
         ),
         "REVOKE_PARTITIONS": (
-            (("callbacks-alternate", "not @revoke_due"), ("paused-before-revoked", "@pending_said")),
+            (
+                ("callbacks-alternate", "not @revoke_due"),
+                ("paused-before-revoked", "@pending_said"),
+                ("lost-was-owned", "not @lost or @owned"),
+                ("commit-comes-first", "@commit_done or not (@auto_commit and @owned) or @lost or @leaving"),
+            ),
             (("@revoke_due", "True"),),
         ),
         "ASSIGN_PARTITIONS": (
@@ -114,13 +133,14 @@ _WORDS: Final[Mapping[str, _Entry]] = MappingProxyType(
             (("paused-before-revoked", "@pending_said"),),
             (("@pending_said", "False"), ("@added_said", "False"), ("@removal_due", "False")),
         ),
-        "partition_enabled": ((), (("@added_said", "False"),)),
+        "partition_enabled": ((), (("@added_said", "False"), ("@commit_done", "False"))),
         "ERROR": ((), (("@raised", "True"),)),
         "coordinator_lost": (
             (("forget-then-fail", "not @coordinator_known"), ("forget-with-reason", "@suspect")),
             (
                 ("@beat_due", "@beat_due and not @heartbeat_out"),
                 ("@suspect", "False"),
+                ("@join_rests", "@join_rests or @call_out != 'none'"),
                 ("@call_out", "'none'"),
                 ("@heartbeat_out", "False"),
                 ("@commit_out", "False"),
@@ -149,6 +169,7 @@ _WORDS: Final[Mapping[str, _Entry]] = MappingProxyType(
                 ("@generation_unused", "False"),
                 ("@commit_out", "False"),
                 ("@may_join", "False"),
+                ("@rejoin_due", "False"),
             ),
         ),
     }
@@ -170,9 +191,12 @@ _OUTCAST = (
     ("@commit_out", "False"),
     ("@in_group", "False"),
 )
+_STALE = (*_OUTCAST, ("@given", "'id' if @given != 'none' else 'none'"))
+_RESTS = (*_ENDS, ("@join_rests", "True"))
+_ANNOUNCED = (("@rejoin_due", "@rejoin_due or @synced"),)
 _SUSPECT = (("@suspect", "True"),)
 _LATER = (("@heartbeat_out", "False"), ("@beat_due", "False"))
-_UNKNOWN = (*_OUTCAST, ("@has_id", "False"))
+_UNKNOWN = (*_OUTCAST, ("@given", "'none'"))
 _FENCED = (*_UNKNOWN, ("@may_join", "False"))
 
 _EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
@@ -195,36 +219,41 @@ _EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
             ("@call_out", "'none'"),
             ("@generation_unused", "True"),
             ("@in_group", "True"),
-            ("@has_id", "True"),
+            ("@given", "'member'"),
         ),
-        "join_member_id_required": (("@call_out", "'none'"), ("@has_id", "True")),
+        "join_member_id_required": (*_ENDS, ("@given", "'id'")),
         "join_rebalance_in_progress": _ENDS,
         "join_unknown_member": _UNKNOWN,
-        "join_coordinator_loading": _ENDS,
-        "join_coordinator_gone": (*_ENDS, *_SUSPECT),
+        "join_coordinator_loading": _RESTS,
+        "join_coordinator_gone": (*_RESTS, *_SUSPECT),
+        "join_backoff_elapsed": (("@join_rests", "False"),),
         "join_fenced": _FENCED,
         "join_fatal": _AWAITS_POLL,
-        "sync_accepted": _ENDS,
+        "sync_accepted": (*_ENDS, ("@synced", "True")),
         "sync_rebalance_in_progress": _ENDS,
         "sync_unknown_member": _UNKNOWN,
-        "sync_illegal_generation": _OUTCAST,
-        "sync_coordinator_gone": (*_ENDS, *_SUSPECT),
+        "sync_illegal_generation": _STALE,
+        "sync_coordinator_gone": (*_RESTS, *_SUSPECT),
         "sync_fenced": _FENCED,
         "sync_fatal": _AWAITS_POLL,
         "heartbeat_ok": (("@heartbeat_out", "False"),),
-        "heartbeat_rebalance_in_progress": (("@heartbeat_out", "False"),),
+        "heartbeat_rebalance_in_progress": (("@heartbeat_out", "False"), *_ANNOUNCED),
         "heartbeat_coordinator_gone": (*_LATER, *_SUSPECT),
         "heartbeat_retriable": _LATER,
         "heartbeat_error": _LATER,
         "heartbeat_unknown_member": _UNKNOWN,
-        "heartbeat_illegal_generation": _OUTCAST,
+        "heartbeat_illegal_generation": _STALE,
         "heartbeat_fenced": _FENCED,
-        "commit_settled": (("@commit_out", "False"),),
+        "commit_settled": (("@commit_out", "False"), ("@commit_done", "@commit_done or @commit_out")),
         "commit_retriable": (("@commit_out", "False"),),
         "commit_coordinator_gone": (("@commit_out", "False"), *_SUSPECT),
-        "commit_rebalance_in_progress": (("@commit_out", "False"),),
+        "commit_rebalance_in_progress": (
+            ("@commit_out", "False"),
+            ("@commit_done", "@commit_done or @commit_out"),
+            *_ANNOUNCED,
+        ),
         "commit_unknown_member": _UNKNOWN,
-        "commit_illegal_generation": _OUTCAST,
+        "commit_illegal_generation": _STALE,
         "commit_fenced": _FENCED,
         "stopped": (
             *_UNKNOWN,
@@ -234,15 +263,22 @@ _EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
             ("@lookup_rests", "'none'"),
             ("@suspect", "True"),
         ),
-        "commit_deadline_expired": (("@commit_out", "False"),),
-        "partitions_revoked": (("@revoke_due", "False"), ("@removal_due", "True")),
+        "commit_deadline_expired": (("@commit_out", "False"), ("@commit_done", "@commit_done or @rejoin_due")),
+        "callback_started": (("@callback", "'lost' if @lost else 'revoked'"),),
+        "partitions_revoked": (
+            ("@revoke_due", "False"),
+            ("@removal_due", "True"),
+            ("@callback", "'none'"),
+            ("@rejoin_due", "True"),
+        ),
         "partitions_assigned": (("@assign_due", "False"),),
         "application_polled": (
             ("@may_join", "@subscribed"),
             ("@poll_late", "False"),
             ("@lookup_rests", "'none' if @lookup_rests == 'poll' else @lookup_rests"),
         ),
-        "leave_requested": (("@commit_out", "False"),),
+        "rejoin_requested": (("@rejoin_due", "True"),),
+        "leave_requested": (*_ENDS, ("@commit_out", "False"), ("@join_rests", "False")),
         "subscribed_to_topics": (("@may_join", "@may_join and @subscribed"),),
     }
 )
@@ -292,7 +328,7 @@ def after_event(event: str, indexed: bool) -> Block:
     """The checks at the end of an event, and the end of what is noted for the length of one only."""
     checks = tuple((name, holds) for name, holds in _AFTER.get(event, ()))
     ended = (
-        ("@has_id", "@has_id and not @left and not (@stalled and @static)"),
+        ("@given", "'none' if @left or @stalled and @static else @given"),
         *((f"@{name}", "False") for name in ("raised", "said_goodbye", "left", "stalled", "suspect", "removal_due")),
     )
     return _block((checks, ended), indexed)

@@ -48,6 +48,7 @@ def explore_variants(
     limits: Limits | None = None,
     *,
     engine: EngineName = "auto",
+    optimise: str = "-O1",
     stop_at_violation: bool = True,
     progress: Callable[[str, Exploration], None] | None = None,
 ) -> dict[str, Exploration]:
@@ -58,6 +59,7 @@ def explore_variants(
         variants: By name; they may differ from the base in guards and bodies only.
         limits: For each of them.
         engine: As in `explore`.
+        optimise: For the C compiler, which needs as long for a body that runs once as for one that runs a million times.
         stop_at_violation: False: explore to the end, so that every violated property is found.
         progress: Told the name and the outcome after each.
 
@@ -66,17 +68,15 @@ def explore_variants(
         ExplorerProblem: a variant differs in more than guards and bodies.
     """
     found: dict[str, Exploration] = {}
-    keeps_edges = any(claim.kind == "recoverable" for claim in model.properties)
     for batch in _batches(variants):
         prepared = program(model, list(batch.values()))
         native = chosen_engine(engine) == "native"
-        # The optimiser needs as long for a body that runs once as for one that runs a million times: -O1 is enough.
-        library = build(c_source(prepared), "-O1") if native else None
+        library = build(c_source(prepared), optimise) if native else None
         for number, (name, variant) in enumerate(batch.items(), 1):
             running: Engine = (
-                NativeEngine(prepared, library, keeps_edges, number, stop_at_violation)
+                NativeEngine(prepared, library, number, stop_at_violation)
                 if library is not None
-                else PythonEngine(prepared, None, keeps_edges, number, stop_at_violation)
+                else PythonEngine(prepared, None, number, stop_at_violation)
             )
             try:
                 search = Search(prepared, running, limits or Limits(), model=variant)
@@ -102,6 +102,7 @@ def equivalents(
     limits: Limits | None = None,
     *,
     engine: EngineName = "auto",
+    optimise: str = "-O1",
 ) -> dict[str, bool | None]:
     """Per variant whether anyone can tell it from the base; None: a limit came before the end.
 
@@ -111,12 +112,14 @@ def equivalents(
         observe: The variables whose values can be seen. That an action is possible can always be seen.
         limits: For each pair.
         engine: As in `explore`.
+        optimise: As in `explore_variants`.
     """
-    base = pair(model, model, observe)
-    pairs = {name: pair(model, variant, observe) for name, variant in variants.items()}
+    beside = _Beside(model, observe)
+    base = beside.pair(model)
+    pairs = {name: beside.pair(variant) for name, variant in variants.items()}
     return {
         name: False if found.violations else True if found.verdict == "complete" else None
-        for name, found in explore_variants(base, pairs, limits, engine=engine).items()
+        for name, found in explore_variants(base, pairs, limits, engine=engine, optimise=optimise).items()
     }
 
 
@@ -133,26 +136,48 @@ def pair(model: Model, variant: Model, observe: Sequence[str]) -> Model:
     Raises:
         ExplorerProblem: `observe` names something that is no variable.
     """
-    known = [variable.name for variable in model.variables]
-    unknown = [name for name in observe if name not in known]
-    if unknown:
-        raise ExplorerProblem(
-            f"what is to be observed is no variable: {', '.join(unknown)}",
-            f"model {model.name}",
-            ", ".join(known),
-            "name variables of the model",
+    return _Beside(model, observe).pair(variant)
+
+
+class _Beside:
+    """A model, to put others beside it. What they share with it is renamed once."""
+
+    def __init__(self, model: Model, observe: Sequence[str]) -> None:
+        known = [variable.name for variable in model.variables]
+        unknown = [name for name in observe if name not in known]
+        if unknown:
+            raise ExplorerProblem(
+                f"what is to be observed is no variable: {', '.join(unknown)}",
+                f"model {model.name}",
+                ", ".join(known),
+                "name variables of the model",
+            )
+        self._model = model
+        self._claims = tuple(_claims(model, observe))
+        self._rename = _Rename({name: _OTHER + name for name in known})
+        self._procedures = {p.name: (p, self._rename.procedure(p)) for p in model.procedures}
+        self._actions = {a.name: (a, _both(a, a, self._rename)) for a in model.actions}
+
+    def pair(self, variant: Model) -> Model:
+        """The model, and the variant beside it."""
+        model = self._model
+        others = tuple(replace(variable, name=_OTHER + variable.name) for variable in variant.variables)
+        return Model(
+            name=f"{model.name}-beside-{variant.name}",
+            sizes=model.sizes,
+            variables=(*model.variables, *others, ModelVariable(_DIFFERS, (False, True), False)),
+            procedures=(*model.procedures, *map(self._procedure, variant.procedures)),
+            actions=tuple(self._action(*both) for both in zip(model.actions, variant.actions, strict=True)),
+            properties=self._claims,
+            doc="Two models side by side.",
         )
-    rename = _Rename({name: _OTHER + name for name in known})
-    others = tuple(replace(variable, name=_OTHER + variable.name) for variable in variant.variables)
-    return Model(
-        name=f"{model.name}-beside-{variant.name}",
-        sizes=model.sizes,
-        variables=(*model.variables, *others, ModelVariable(_DIFFERS, (False, True), False)),
-        procedures=(*model.procedures, *(rename.procedure(procedure) for procedure in variant.procedures)),
-        actions=tuple(_both(one, other, rename) for one, other in zip(model.actions, variant.actions, strict=True)),
-        properties=tuple(_claims(model, observe)),
-        doc="Two models side by side.",
-    )
+
+    def _procedure(self, procedure: Procedure) -> Procedure:
+        shared, renamed = self._procedures.get(procedure.name, (None, procedure))
+        return renamed if procedure is shared else self._rename.procedure(procedure)
+
+    def _action(self, one: Action, other: Action) -> Action:
+        return self._actions[one.name][1] if other is one else _both(one, other, self._rename)
 
 
 def _both(one: Action, other: Action, rename: _Rename) -> Action:
