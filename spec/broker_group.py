@@ -184,7 +184,7 @@ class BrokerGroup(StateMachine):
     row(Stable,               "group_session_expired",      PreparingRebalance,  when=_SILENT,                                         do=["remove_member", *_FROM_STABLE],                        rules="G5")
 
     # -- the coordinator itself ---------------------------------------------------------------------------------------------------------------------------------------------------
-    row(_LIVE,                "group_unloaded",             Dead,                                                                      do=["fail_parked_not_coordinator", "stop_timers", "end_initial_delay"], rules="G13")
+    row(_LIVE,                "group_unloaded",             Dead,                                                                      do=["fail_parked_not_coordinator", "stop_timers"],          rules="G13")
     row(Dead,                 "group_loaded",               Stable,              when="members_stored",                                do=["restore"],                                             rules="G13")
     row(Dead,                 "group_loaded",               Empty,               when="not members_stored",                            do=["restore"],                                             rules="G13")
     row(Empty,                "group_deleted",              Dead,                                                                      do=["stop_timers"],                                         rules="G13")

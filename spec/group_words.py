@@ -114,11 +114,12 @@ GROUP_ACTS: Final = MappingProxyType(
 
 EFFECTS: Final = (
     *(Effect(word.lower(), {}, (word,)) for word in ANSWERS),
-    *(Effect(word.lower(), {}, (word,)) for word in GROUP_ACTS if word not in ("START_INITIAL_DELAY", "START_REBALANCE_TIMER", "START_SYNC_TIMER")),
+    *(Effect(word.lower(), {}, (word,)) for word in GROUP_ACTS if word not in ("START_INITIAL_DELAY", "START_REBALANCE_TIMER", "START_SYNC_TIMER", "STOP_TIMERS")),
     Effect("start_initial_delay", {"initial_delay": "True"}, ("START_INITIAL_DELAY",)),
     Effect("prolong_initial_delay", {}, ("START_INITIAL_DELAY",), doc="by what is left of the rebalance timeout, at most the delay"),
     Effect("start_rebalance_timer", {"initial_delay": "False"}, ("START_REBALANCE_TIMER",)),
     Effect("start_sync_timer", {"initial_delay": "False"}, ("START_SYNC_TIMER",)),
+    Effect("stop_timers", {"initial_delay": "False"}, ("STOP_TIMERS",)),
     Effect("end_initial_delay", {"initial_delay": "False"}),
     Effect("check_join_phase", {}, ("group_join_phase_checked",)),
 )

@@ -1,0 +1,199 @@
+"""One group in any environment: whatever its clients, its log, its clock and its brokers could do to it, in any order.
+
+Nothing of the group's table is frozen. The environment is the most general one that is still correct: any request may come at any
+time, from a member, a pending id, a newcomer, a stranger, or the old id of a static member; any timer may run out, also just after
+it was stopped; the log takes or refuses what is written, now or after the group has gone on; the coordinator may be gone, come
+back with what the log has, and the group may be deleted.
+
+What the group's machine must know of its members is read off records that the model keeps (`group_records.py`): who is a member,
+whose id is pending, whose request waits, who has yet to sync, which timer runs, what the log has. They change with what the group
+says, and never with the state that it believes itself in. What must become of each event is said on its own, from the request's side
+(`group_claims.py`), and the properties compare (`spec/properties_of_group.py`).
+
+**What is left out.** There are two ids, a static member's and a dynamic one's: the machine asks only whether all have joined, whether
+someone has, whether one is left. Who leads, whether a request names the group's generation, and whether there is room or a common
+protocol is open at each request, and not remembered. A client may send a request while another of it is parked: the first one is
+forgotten then, as its connection is. Time is left out: a timer that runs may run out. Of two writes that are under way only the last
+is followed to its end; that the group is empty is in the log at once.
+An Empty group is also asked by ids that say they are a member's, or were replaced: nobody could be, but the table has an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from groupspec.spec import vocabulary
+from groupspec.spec.compiler.model import (
+    Action,
+    Block,
+    Call,
+    Fairness,
+    Model,
+    ModelProperty,
+    ModelVariable,
+    Procedure,
+    Set,
+)
+from groupspec.spec.compiler.table import Table
+from groupspec.spec.compiler.tables import tables
+from groupspec.spec.composition.group_claims import ASSERTIONS, FACTS, INDEXED, after, checks
+from groupspec.spec.composition.group_records import (
+    BEGIN,
+    END,
+    MOMENTARY,
+    OTHERS_JOINED,
+    RECORDS,
+    SOME_LEFT,
+    SOME_LOGGED,
+    SOME_UNSYNCED,
+    SOME_WAIT,
+    WORDS,
+    each,
+    words,
+)
+from groupspec.spec.composition.group_requests import FACTS_OF, Facts, may_come
+from groupspec.spec.composition.machines import Freedom, MachineCode, conjunction, prune
+from groupspec.spec.properties import FAULT
+
+MACHINE: Final = "broker_group"
+SIZE: Final = 2
+
+_READ: Final = {
+    "all_joined": OTHERS_JOINED,
+    "members_left": SOME_LEFT,
+    "some_rejoined": SOME_WAIT,
+    "unsynced": SOME_UNSYNCED,
+    "members_stored": SOME_LOGGED,
+}
+"""Inputs that are read off the records. `all_joined` goes with a session that has run out, and is about the others."""
+
+
+def group_model(
+    properties: tuple[ModelProperty, ...] = (), replaced: Table | None = None, observed: bool = False
+) -> Model:
+    """The model. `replaced`: another table in the place of the specification's.
+
+    `observed`: what ends with an event is kept until the next one, and so is whether each word of the group was said. Two models
+    are compared by those.
+    """
+    code = group_code(replaced or tables()[MACHINE, "eager", "deployed"], observed)
+    variables = [*code.variables(), *RECORDS, *MOMENTARY]
+    variables.append(ModelVariable(FAULT, ("none", *ASSERTIONS), "none", (), "the first assertion that failed"))
+    if observed:
+        variables += [ModelVariable(said(w), (False, True), False, (), f"{w} has just been said") for w in WORDS]
+    return Model(
+        name="group-alone",
+        sizes={"members": SIZE, "partitions": 1},
+        variables=tuple(variables),
+        procedures=tuple(prune([*code.procedures(), *checks(), *_moments(observed)])),
+        actions=tuple(_environment(code)),
+        properties=properties,
+        doc=__doc__ or "",
+    )
+
+
+def group_code(table: Table, observed: bool = False) -> MachineCode:
+    """A table as procedures of this model."""
+
+    def before(_event: str, word: str) -> Block:
+        told = ((said(word), "True"),) if observed and word in WORDS else ()
+        return (Set((("acted", "True"), *told)),)
+
+    return MachineCode(table, Freedom(words=words, before=before, index="", indexed_events=INDEXED), {})
+
+
+def said(word: str) -> str:
+    """The variable that says whether the word has just been said."""
+    return f"said_{word.lower()}"
+
+
+def _moments(observed: bool) -> Iterator[Procedure]:
+    """The beginning and the end of an event."""
+    silence: Block = (*END, Set(tuple((said(word), "False") for word in WORDS))) if observed else ()
+    yield Procedure("event_comes", (), (), (*silence, *BEGIN), "an event reaches the group")
+    yield Procedure("event_is_over", (), (), () if observed else END, "the group has done with the event")
+
+
+def _environment(code: MachineCode) -> Iterator[Action]:
+    for event, facts_of in FACTS_OF.items():
+        for facts in facts_of():
+            name = "_".join([event.removeprefix("group_"), *_told(facts)])
+            yield _action(code, event, name, may_come(event, facts), facts)
+    yield from _timers(code)
+    yield from _log(code)
+    yield from _coordinator(code)
+
+
+def _timers(code: MachineCode) -> Iterator[Action]:
+    prolonged, ended = {"newcomer_seen": True}, {"newcomer_seen": False}
+    delay = "group_initial_delay_elapsed"
+    yield _action(code, "group_rebalance_timeout", "rebalance_timeout", "clock == 'rebalance'", fair="weak")
+    yield _action(code, delay, "initial_delay_is_prolonged", "clock == 'delay' and newcomer", prolonged)
+    yield _action(code, delay, "initial_delay_ends", "clock == 'delay'", ended, fair="weak")
+    yield _action(code, "group_sync_timeout", "sync_timeout", "clock == 'sync'", fair="weak")
+    for event, clock, facts in (
+        ("group_rebalance_timeout", "rebalance", {}),
+        (delay, "delay", ended),
+        ("group_sync_timeout", "sync", {}),
+    ):
+        name = f"late_{event.removeprefix('group_')}"
+        yield _action(code, event, name, f"clock != '{clock}'", facts, check=after("late"))
+
+
+def _log(code: MachineCode) -> Iterator[Action]:
+    """What is written gets there or does not; an earlier generation's record may get there late."""
+    now, old = {"generation_matches": True}, {"generation_matches": False}
+    stored, lost = "group_assignment_stored", "group_assignment_lost"
+    written, over = (Set((("writing", "False"),)),), (Set((("old_writing", "False"),)),)
+    arrives = each(("logged[j]", "offered[j]"))
+    yield _action(code, stored, "assignment_stored", "writing", now, first=(*written, *arrives))
+    yield _action(code, lost, "assignment_lost", "writing", now, first=written)
+    yield _action(code, stored, "old_assignment_stored", "old_writing", old, first=(*over, *arrives))
+    yield _action(code, lost, "old_assignment_lost", "old_writing", old, first=over)
+
+
+def _coordinator(code: MachineCode) -> Iterator[Action]:
+    gone: Block = (Set((("phase", "'gone'"), ("old_writing", "old_writing or writing"), ("writing", "False"))),)
+    late = after("late")
+    yield _action(code, "group_unloaded", "unloaded", "phase != 'gone'", then=gone)
+    yield _action(code, "group_unloaded", "unloaded_again", "phase == 'gone'", check=late)
+    yield _action(code, "group_loaded", "loaded", "phase == 'gone' and not old_writing")
+    yield _action(code, "group_loaded", "loaded_again", "phase != 'gone'", check=late)
+    yield _action(code, "group_deleted", "deleted", "phase == 'empty'", then=gone)
+    yield _action(code, "group_deleted", "deleted_in_vain", "phase != 'empty'", check=late)
+
+
+def _action(
+    code: MachineCode,
+    event: str,
+    name: str,
+    guard: str,
+    facts: Facts | None = None,
+    *,
+    first: Block = (),
+    then: Block = (),
+    check: str = "",
+    fair: Fairness = "",
+) -> Action:
+    """An event reaches the group. `first`, `then`: what else happens, before the group hears of it and after; `check`: what is claimed."""
+    given = {name: repr(value) for name, value in (facts or {}).items()}
+    index = ("i",) if event in INDEXED else ()
+    claimed = Call(check or after(event), () if check else (*index, *(given[fact] for fact in FACTS.get(event, ()))))
+    hears = code.call(event, {**_READ, **given})
+    body = (Call("event_comes"), *first, hears, *then, claimed, Call("event_is_over"))
+    known = vocabulary.EVENTS[event]
+    parameters = (("i", "members"),) if index else ()
+    return Action(name, parameters, conjunction(f"{FAULT} == 'none'", guard), body, known.kind, fair, known.doc)  # type: ignore[arg-type]
+
+
+def _told(facts: Facts) -> Iterator[str]:
+    """The facts of a request as parts of a name."""
+    for name, value in facts.items():
+        if name == "requester":
+            yield str(value) if value != "none" else "no_id"
+        elif value is not _USUAL.get(name, False):
+            yield name if value else f"not_{name}"
+
+
+_USUAL: Final = {name: variable.initial for name, variable in vocabulary.VARIABLES.items() if variable.kind == "input"}

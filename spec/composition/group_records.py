@@ -1,0 +1,169 @@
+"""The group's records, as somebody keeps them who sees what passes between the coordinator, its clients, its clock and its log.
+
+Each id that the group may know has a record: is it a member, is it pending, what of it is parked, has it yet to sync? Id 1 has an
+instance id, so it is a static member; the others are dynamic. The group's *acts* change the records as `group_words.py` says they
+do, and answers and timers are noted. Nothing here reads the machine's state.
+
+    phase     what the group is about, told from the acts alone
+    gone      its coordinator is, or it was deleted
+    empty     nobody is a member, and nobody joins
+    joining   a timer runs that the join phase ends with
+    syncing   the parked JoinGroups were answered, and the assignment was not given out since
+    stable    the assignment was given out, or came from the log
+
+What happens within one event is kept until the event is over, and compared then with what should have happened (`group_claims.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from groupspec.spec.compiler.model import Block, Call, For, If, ModelVariable, Set
+from groupspec.spec.composition.machines import claim
+from groupspec.spec.group_words import ANSWERS, GROUP_ACTS
+
+STATIC: Final = 1
+"""The id of the static member."""
+
+PHASES: Final = ("empty", "joining", "syncing", "stable", "gone")
+CLOCKS: Final = ("none", "delay", "rebalance", "sync")
+WAITS: Final = "waits"
+OUTCOMES: Final = ("none", WAITS, *(word.removeprefix("ANSWER_") for word in ANSWERS))
+WORDS: Final = (*ANSWERS, *GROUP_ACTS)
+
+_NO_YES: Final = (False, True)
+
+RECORDS: Final = (
+    ModelVariable("phase", PHASES, "empty", (), "what the group is about, as its acts tell"),
+    ModelVariable("clock", CLOCKS, "none", (), "the timer of the group that runs"),
+    ModelVariable("newcomer", _NO_YES, False, (), "a member was added since the initial delay last began"),
+    ModelVariable("pending", _NO_YES, False, ("members",), "the id was handed out, and nothing was heard of it since"),
+    ModelVariable("member", _NO_YES, False, ("members",), "the id is a member's"),
+    ModelVariable("is_new", _NO_YES, False, ("members",), "it has been a member only since this join phase"),
+    ModelVariable("parked", ("nothing", "join", "sync"), "nothing", ("members",), "the request of it that waits"),
+    ModelVariable("yet_to_sync", _NO_YES, False, ("members",), "it has sent no SyncGroup in this generation"),
+    ModelVariable("logged", _NO_YES, False, ("members",), "the log's last record has the member"),
+    ModelVariable("offered", _NO_YES, False, ("members",), "the record that was written last, and may not be there yet, has it"),
+    ModelVariable("writing", _NO_YES, False, (), "this generation's assignment is being written"),
+    ModelVariable("old_writing", _NO_YES, False, (), "an earlier generation's assignment is being written"),
+)  # fmt: skip
+"""What lasts."""
+
+MOMENTARY: Final = (
+    ModelVariable("before", PHASES, "empty", (), "the phase in which the event found the group"),
+    ModelVariable("was_delayed", _NO_YES, False, (), "the event came during the initial delay"),
+    ModelVariable("some_waited", _NO_YES, False, (), "the event found a JoinGroup parked"),
+    ModelVariable("static_stayed", _NO_YES, False, (), "the event found the static member in the group"),
+    ModelVariable("some_unsynced", _NO_YES, False, (), "the event found a member that had yet to sync"),
+    ModelVariable("outcome", OUTCOMES, "none", (), "what became of the request: an answer, or it waits"),
+    ModelVariable("acted", _NO_YES, False, (), "the group has said something"),
+    ModelVariable("delayed", _NO_YES, False, (), "the initial delay has begun"),
+    ModelVariable("begun", _NO_YES, False, (), "the join phase has begun, or its timeout anew"),
+    ModelVariable("grew", _NO_YES, False, (), "the generation has grown"),
+    ModelVariable("kept", _NO_YES, False, (), "a session timer has been started anew by what was heard"),
+    ModelVariable("removed", _NO_YES, False, (), "somebody was removed"),
+    ModelVariable("replaced", _NO_YES, False, (), "a static member has got a new id"),
+    ModelVariable("stored", _NO_YES, False, (), "an assignment was written"),
+)  # fmt: skip
+"""What ends with the event."""
+
+SOME_WAIT: Final = "any(parked[j] == 'join' for j in members)"
+ALL_JOINED: Final = "all((not member[j] or parked[j] == 'join') and not pending[j] for j in members)"
+OTHERS_JOINED: Final = "all((not member[j] or parked[j] == 'join') and not pending[j] for j in members if j != i)"
+SOME_LEFT: Final = f"any(member[j] and (parked[j] == 'join' or j == {STATIC}) for j in members)"
+SOME_UNSYNCED: Final = "any(yet_to_sync[j] for j in members)"
+SOME_LOGGED: Final = "any(logged[j] for j in members)"
+SYNC_PARKED: Final = "any(parked[j] == 'sync' for j in members)"
+
+BEGIN: Final[Block] = (
+    Set((("before", "phase"), ("was_delayed", "clock == 'delay'"), ("some_waited", SOME_WAIT), ("static_stayed", f"member[{STATIC}]"), ("some_unsynced", SOME_UNSYNCED))),
+)  # fmt: skip
+"""What is noted before the group hears of an event."""
+
+END: Final[Block] = (Set(tuple((v.name, repr(v.initial)) for v in MOMENTARY)),)
+"""The event is over."""
+
+_GONE: Final = (("member[{0}]", "False"), ("is_new[{0}]", "False"), ("parked[{0}]", "'nothing'"), ("yet_to_sync[{0}]", "False"))  # fmt: skip
+
+
+def _one(*assignments: tuple[str, str]) -> Block:
+    return (Set(assignments),)
+
+
+def each(*assignments: tuple[str, str]) -> Block:
+    """The assignments, for each id `j`."""
+    return (For("j", "members", (Set(assignments),)),)
+
+
+def _forget(index: str) -> tuple[tuple[str, str], ...]:
+    return tuple((target.format(index), value) for target, value in _GONE)
+
+
+def _each_forgotten(when: str) -> Block:
+    return (For("j", "members", (If(((when, (Set(_forget("j")),)),)),)),)
+
+
+OF_WORDS: Final = ("answered-once", "grows-once-a-phase", "somebody-has-rejoined", "nobody-is-left", "waits-for-all", "lost-write-is-told", "given-out-when-stored")  # fmt: skip
+"""The properties that are checked where the group says something."""
+
+_PARK: Final = claim("answered-once", "outcome == 'none'")
+_ENDS_ONCE: Final = claim("grows-once-a-phase", "phase == 'joining' and not grew")
+
+_ACTS: Final[Mapping[str, Block]] = MappingProxyType(
+    {
+        "ADD_PENDING": _one(("pending[i]", "True")),
+        "DROP_PENDING": _one(("pending[i]", "False")),
+        "ADD_MEMBER": _one(("member[i]", "True"), ("is_new[i]", "True"), ("newcomer", "clock == 'delay'")),
+        "REPLACE_STATIC": _one(("parked[i]", "'nothing'"), ("replaced", "True")),
+        "REMOVE_MEMBER": _one(*_forget("i"), ("removed", "True")),
+        "REMOVE_UNSYNCED": (*_each_forgotten("yet_to_sync[j]"), *_one(("removed", "True"))),
+        "PARK_JOIN": (_PARK, *_one(("outcome", f"'{WAITS}'"), ("parked[i]", "'join'"))),
+        "PARK_SYNC": (_PARK, *_one(("outcome", f"'{WAITS}'"), ("parked[i]", "'sync'"), ("yet_to_sync[i]", "False"))),
+        "KEEP_ALIVE": _one(("kept", "True")),
+        "STORE_ASSIGNMENT": (*_one(("stored", "True"), ("writing", "True"), ("old_writing", "False")), *each(("offered[j]", "member[j]"))),
+        "ANSWER_SYNCS": (claim("given-out-when-stored", "phase == 'syncing'"), *_one(("phase", "'stable'")), *each(("parked[j]", "'nothing' if parked[j] == 'sync' else parked[j]"))),
+        "FAIL_PARKED_SYNCS": each(("parked[j]", "'nothing' if parked[j] == 'sync' else parked[j]")),
+        "FAIL_PARKED_NOT_COORDINATOR": each(("parked[j]", "'nothing'")),
+        "COMPLETE_JOIN": (
+            _ENDS_ONCE,
+            claim("somebody-has-rejoined", SOME_WAIT),
+            *_one(("phase", "'syncing'"), ("grew", "True")),
+            *_each_forgotten(f"parked[j] != 'join' and j != {STATIC}"),
+            *each(("parked[j]", "'nothing'"), ("is_new[j]", "False"), ("yet_to_sync[j]", "member[j]")),
+        ),
+        "COMPLETE_EMPTY": (
+            _ENDS_ONCE,
+            claim("nobody-is-left", f"not {SOME_LEFT}"),
+            *_one(("phase", "'empty'"), ("grew", "True"), ("old_writing", "False")),
+            *each(*_forget("j"), ("logged[j]", "False"), ("offered[j]", "False")),
+        ),
+        "RESTORE": (
+            *_one(("phase", f"'stable' if {SOME_LOGGED} else 'empty'")),
+            *each(*_forget("j")[1:], ("member[j]", "logged[j]"), ("pending[j]", "False")),
+        ),
+        "START_INITIAL_DELAY": _one(("phase", "'joining'"), ("clock", "'delay'"), ("newcomer", "False"), ("delayed", "True")),
+        "START_REBALANCE_TIMER": (
+            *_one(("phase", "'joining'"), ("clock", "'rebalance'"), ("newcomer", "False"), ("begun", "True"), ("old_writing", "old_writing or writing"), ("writing", "False")),
+            *each(("yet_to_sync[j]", "False")),
+        ),
+        "START_SYNC_TIMER": _one(("clock", "'sync'"), ("newcomer", "False")),
+        "STOP_TIMERS": _one(("clock", "'none'"), ("newcomer", "False")),
+    }
+)  # fmt: skip
+"""What an act does to the records: `GROUP_ACTS` says it in words."""
+
+_CHECKED: Final = "group_join_phase_checked"
+
+
+def words(event: str, word: str) -> Block:
+    """What a word of the group means, emitted by a row of this event."""
+    if word.startswith("ANSWER_") and word in ANSWERS:
+        return (_PARK, *_one(("outcome", f"'{word.removeprefix('ANSWER_')}'")))
+    if word == _CHECKED:
+        return (Call(f"broker_group_{_CHECKED}", (ALL_JOINED, SOME_LEFT, SOME_WAIT)),)
+    early = (claim("waits-for-all", ALL_JOINED),) if event == _CHECKED and word.startswith("COMPLETE") else ()
+    refused = event == "group_assignment_lost" and word == "FAIL_PARKED_SYNCS"
+    told = (claim("lost-write-is-told", f"not {SYNC_PARKED}"),) if refused else ()
+    return (*early, *told, *_ACTS[word])
