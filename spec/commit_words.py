@@ -84,6 +84,8 @@ COMMIT_ENDINGS: Final[Mapping[str, str]] = MappingProxyType(
 """How a commit ends, which is told once to whoever asked: word to meaning."""
 
 _OVER: Final = {"behind": "False", "commit_backs_off": "False", "unprocessed": "False"}
+"""Nothing is waited for any more. While a request is out nothing is anyway; so not what only an answer brings."""
+_ANSWERED: Final = "COMMIT_FENCED"
 
 EFFECTS: Final = (
     *(Effect(f"begin_{purpose}_commit", {"commit_purpose": f"'{purpose}'", "covers": "covers_now", "behind": "behind_now"}) for purpose in ("sync", "async", "timed", "close")),
@@ -97,6 +99,6 @@ EFFECTS: Final = (
     Effect("send_commit_as_nobody", {"sent_as": "'nobody'", "identity_kept": "True"}, ("OffsetCommit",), doc="generation -1, no member id, no instance id"),
     Effect("wait_to_retry", {"commit_backs_off": "True"}),
     Effect("end_commit_backoff", {"commit_backs_off": "False"}),
-    *(Effect(f"end_as_{word.removeprefix('COMMIT_').lower()}", _OVER, (word,)) for word in COMMIT_ENDINGS),
+    *(Effect(f"end_as_{word.removeprefix('COMMIT_').lower()}", {} if word == _ANSWERED else _OVER, (word,)) for word in COMMIT_ENDINGS),
 )
 # fmt: on

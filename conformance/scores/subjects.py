@@ -18,11 +18,16 @@ from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.composition.alone import alone_model, machine_code
 from groupspec.spec.composition.base import frozen_without
+from groupspec.spec.composition.commit_alone import MACHINE as COMMIT
+from groupspec.spec.composition.commit_alone import commit_code
 from groupspec.spec.composition.freeze import frozen_block
+from groupspec.spec.composition.group_alone import MACHINE as GROUP
+from groupspec.spec.composition.group_alone import group_code, group_model
 from groupspec.spec.composition.machines import MachineCode, name_of, pruned
 from groupspec.spec.composition.partition import MACHINE as PARTITION
 from groupspec.spec.composition.partition import partition_code
 from groupspec.spec.composition.system import system_of
+from groupspec.spec.properties_of_group import of_the_group
 
 PROFILE = "deployed"
 
@@ -85,8 +90,10 @@ class Subject:
 def subjects() -> Iterator[Subject]:
     """Every model in which mutants are tried, the quickest first."""
     yield _partition()
+    yield _commit()
     for rebalance in REBALANCES:
         yield _alone(rebalance)
+    yield _group_alone()
     for rebalance in REBALANCES:
         for features in _GROUPS:
             yield _group(rebalance, features)
@@ -107,6 +114,16 @@ def _partition() -> Subject:
     )
 
 
+def _commit() -> Subject:
+    return Subject(
+        "commit-alone",
+        "",
+        (COMMIT,),
+        lambda _: composition.models()["commit-alone"](),
+        lambda table, _: commit_code(table),
+    )
+
+
 def _alone(rebalance: str) -> Subject:
     used = {name: tables()[name, rebalance, PROFILE] for name in member.MACHINES}
 
@@ -120,6 +137,16 @@ def _alone(rebalance: str) -> Subject:
         member.MACHINES,
         make,
         lambda table, observed: machine_code(table, used, observed),
+    )
+
+
+def _group_alone() -> Subject:
+    return Subject(
+        "group-alone",
+        "",
+        (GROUP,),
+        lambda observed: group_model(of_the_group(), observed=observed),
+        group_code,
     )
 
 
