@@ -14,11 +14,13 @@ import ast
 import difflib
 import importlib
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import FrameType
 
 import click
 
@@ -95,6 +97,8 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code; `arguments` defaults to the process's own."""
+    if arguments is None:
+        signal.signal(signal.SIGTERM, _terminated)
     try:
         code = _run(list(sys.argv[1:] if arguments is None else arguments))
         sys.stdout.flush()
@@ -130,6 +134,11 @@ def _run(arguments: list[str]) -> int:
     except click.exceptions.Exit as ending:
         return ending.exit_code
     return result if isinstance(result, int) else EXIT_OK
+
+
+def _terminated(number: int, frame: FrameType | None) -> None:
+    """On SIGTERM: ends as at an error, so that programs that were started are ended, and their folders removed."""
+    sys.exit(128 + number)
 
 
 def _say_internal_error() -> None:

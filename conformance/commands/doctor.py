@@ -20,7 +20,7 @@ from pathlib import Path
 import click
 
 from groupspec.conformance.commands._common import json_option, results, write_json
-from groupspec.conformance.engines.tlc import find_tlc
+from groupspec.conformance.engines.tlc_program import find_tlc
 from groupspec.conformance.errors import EXIT_OK, EXIT_USAGE, UsageProblem
 from groupspec.conformance.spark.java import java_home
 

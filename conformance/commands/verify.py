@@ -41,7 +41,7 @@ SIGNS = {"ok": "OK", "failed": "FAILED", "inconclusive": "INCONCLUSIVE"}
 @click.option("--checkpoint", type=click.Path(path_type=Path), metavar="FILE", help="Go on from here, and write here.")
 @click.option("--fold", is_flag=True, help="Count states that differ by a renaming of members once.")
 @click.option("--held", is_flag=True, help="Instead: which check notices that a rule is broken, for every rule.")
-@click.option("--safety", is_flag=True, help="Leave liveness out, which takes TLC longer than all the rest.")
+@click.option("--safety", is_flag=True, help="Leave liveness out of what TLC checks.")
 @click.option("--scores", is_flag=True, help="Instead: which property notices that a row is changed, for every row.")
 @click.option("--record", is_flag=True, help="Put the explorer's counts into the committed table of models.")
 @click.option("--list", "listing", is_flag=True, help="Show the models that there are.")
@@ -148,11 +148,16 @@ def _run(
     now: Callable[[str], None],
 ) -> tuple[EngineRun, dict[str, Trace]]:
     if engine != "python":
-        return run_engine(engine, model, limits, liveness=not safety), {}
+        return run_engine(engine, model, limits, not safety, lambda said: now(_progress(model, engine, said))), {}
     run, found = run_explorer(model, limits, fold, checkpoint, lambda where: now(str(where)))
     if checkpoint and run.outcome == "inconclusive":
         run = replace(run, problem=f"{run.problem}; go on with the same command: {checkpoint}")
     return run, dict(found.violations)
+
+
+def _progress(model: Model, engine: str, said: str) -> str:
+    """One line of a few words: what an engine says is longer than a terminal is wide."""
+    return f"{model.name}: {engine}: {said[:60]}"
 
 
 def _end(judged: list[Judgement]) -> int:

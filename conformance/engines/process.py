@@ -1,17 +1,37 @@
-"""Starting other people's programs: bounded in time, in a folder that is gone afterwards, with all their children."""
+"""Starting other people's programs: bounded in time, in a folder that is gone afterwards, with all their children.
+
+They end with this process, however it ends, even killed: then nobody is left to end them. A shell beside the program
+reads from a pipe that only this process can write to. Nothing is ever written, so the read ends when this process does, and
+the shell ends the whole group, the program's children and itself included. (Linux can be asked to do that for a program's
+parent *thread*; engines run in threads.)
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 MAX_OUTPUT = 4 << 20
 """Characters of a program's output that are read; the rest is cut off in the middle."""
+
+LOOK_EACH_S = 1.0
+"""How often a program's output is looked at while it runs, if somebody wants to know."""
+
+_TIED = """\
+exec 3<&0 </dev/null
+(read -r nothing <&3; kill -KILL 0) &
+exec 3<&-
+exec "$@"
+"""
+"""Becomes the program, which has another number than the shell that waits for the pipe's end, and the same group."""
 
 
 @dataclass(frozen=True)
@@ -35,34 +55,67 @@ class Ended:
 
 
 def run_bounded(
-    command: Sequence[str], folder: Path, seconds: float | None, environment: Mapping[str, str] | None = None
+    command: Sequence[str],
+    folder: Path,
+    seconds: float | None,
+    environment: Mapping[str, str] | None = None,
+    look: Callable[[str], None] | None = None,
 ) -> Ended:
-    """Runs a program in `folder` for at most `seconds`.
+    """Runs a program in `folder` for at most `seconds`; `look` is told what it wrote last, while it runs.
 
     Raises:
         OSError: it cannot be started.
     """
+    _require_program(command[0], folder)
     begun = time.monotonic()
     written = folder / "output.txt"
+    ours, its = _pipe()
     with (
+        ours,
+        its,
         written.open("wb") as output,
         subprocess.Popen(
-            list(command),
+            ["/bin/sh", "-c", _TIED, "sh", *command],
             cwd=folder,
-            stdin=subprocess.DEVNULL,
+            stdin=its,
             stdout=output,
             stderr=subprocess.STDOUT,
             env={**os.environ, "TMPDIR": str(folder), **(environment or {})},
             start_new_session=True,
         ) as process,
     ):
+        its.close()
         try:
-            code: int | None = process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            code = None
+            code = _wait(process, seconds, None if look is None else lambda: look(_last(written)))
         finally:
             _end(process)
     return Ended(code, _text(written), time.monotonic() - begun)
+
+
+def _require_program(program: str, folder: Path) -> None:
+    """The shell would only say so in its exit code, which could be the program's."""
+    found = shutil.which(str(folder / program) if "/" in program else program)
+    if found is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program)
+
+
+def _pipe() -> tuple[IO[bytes], IO[bytes]]:
+    reading, writing = os.pipe()
+    return os.fdopen(writing, "wb"), os.fdopen(reading, "rb")
+
+
+def _wait(process: subprocess.Popen[bytes], seconds: float | None, look: Callable[[], None] | None) -> int | None:
+    """Its exit code; None if its time was up."""
+    until = None if seconds is None else time.monotonic() + seconds
+    while True:
+        left = None if until is None else max(until - time.monotonic(), 0.0)
+        try:
+            return process.wait(left if look is None else LOOK_EACH_S if left is None else min(left, LOOK_EACH_S))
+        except subprocess.TimeoutExpired:
+            if until is not None and time.monotonic() >= until:
+                return None
+            if look is not None:
+                look()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -71,6 +124,13 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         return
+
+
+def _last(file: Path) -> str:
+    """The last line that is not empty."""
+    with file.open("rb") as output:
+        output.seek(max(file.stat().st_size - 4096, 0))
+        return (output.read().decode(errors="replace").strip().splitlines() or [""])[-1]
 
 
 def _text(file: Path) -> str:

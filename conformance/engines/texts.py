@@ -12,6 +12,8 @@ from groupspec.spec import composition
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.promela import promela
 from groupspec.spec.compiler.tla import module_name, tla, tla_config
+from groupspec.spec.compiler.tla_liveness import tla_liveness, tla_liveness_config
+from groupspec.spec.compiler.tla_names import live_module_name
 
 MOST_MEMBERS = 2
 
@@ -26,7 +28,9 @@ def model_texts() -> Iterator[tuple[str, Callable[[], str]]]:
         yield f"{module}.tla", partial(_text, tla, name)
         yield f"{module}.cfg", partial(_text, tla_config, name)
         if any(claim.kind == "leads_to" for claim in model.properties):
-            yield f"{module}_liveness.cfg", partial(_text, partial(tla_config, liveness=True), name)
+            live = f"generated/tla/{live_module_name(model)}"
+            yield f"{live}.tla", partial(_text, tla_liveness, name)
+            yield f"{live}.cfg", partial(_text, tla_liveness_config, name)
         yield f"generated/promela/{name}.pml", partial(_text, promela, name)
 
 

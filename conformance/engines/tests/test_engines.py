@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
-import os
-import select
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from groupspec.conformance.engines import ENGINES, EngineLimits, EngineRun, run_engine, spin, tlc
+from groupspec.conformance.engines import ENGINES, EngineLimits, EngineRun, run_engine, spin, tlc, tlc_program
 from groupspec.conformance.engines.explorer import run_explorer
-from groupspec.conformance.engines.process import run_bounded
+from groupspec.conformance.engines.judge import Judgement
 from groupspec.conformance.errors import UsageProblem
-from groupspec.spec.compiler.model import Model, ModelProperty
+from groupspec.spec.compiler.model import Fairness, Model, ModelProperty
 from groupspec.spec.compiler.tests.toy_model import toy_model
+from groupspec.spec.compiler.tla import module_name, tla
 
 LIMITS = EngineLimits(max_seconds=120, max_memory=1 << 30)
 WORKS = EngineLimits(max_seconds=60, max_memory=1 << 30)
@@ -59,23 +58,63 @@ def test_three_engines_one_number(members: int, broken: bool) -> None:
     assert ("one-holder" in runs["tlc"].violated) == (broken and members > 1)
 
 
+def with_fairness(model: Model, action: str, fair: Fairness) -> Model:
+    return replace(model, actions=tuple(replace(a, fair=fair) if a.name == action else a for a in model.actions))
+
+
 @pytest.mark.exhaustive
-def test_tlc_checks_liveness_under_the_stated_fairness() -> None:
-    assert run_engine("tlc", toy_model(), LIMITS).properties["waiting-ends"] == "holds"
-    fair = toy_model()
-    unfair = dataclasses.replace(fair, actions=tuple(dataclasses.replace(a, fair="") for a in fair.actions))
-    run = run_engine("tlc", unfair, LIMITS)
-    assert run.properties["waiting-ends"] == "violated"
-    assert run.traces["waiting-ends"][0] == "ask", "the counterexample is told in the model's own words"
+def test_tlc_and_the_explorer_agree_that_who_waits_gets_the_lock() -> None:
+    runs = [run_engine(engine, toy_model(), LIMITS) for engine in ("python", "tlc")]
+    assert [run.properties["waiting-ends"] for run in runs] == ["holds", "holds"]
+    assert Judgement(toy_model(), runs, frozenset()).verdict == "ok"
+
+
+def test_what_is_not_fair_may_be_put_off_for_ever_for_tlc_too() -> None:
+    model = with_fairness(toy_model(), "receive", "")
+    runs = [run_engine(engine, model, LIMITS) for engine in ("python", "tlc")]
+    assert [run.properties["waiting-ends"] for run in runs] == ["violated", "violated"]
+    ways = [run.traces["waiting-ends"] for run in runs]
+    assert ways == [("for ever: nothing happens",), ("ask", "ask", "lend", "for ever: nothing happens")]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("action", ["lend", "receive", "give_back", "take_back"])
+@pytest.mark.parametrize("fair", ["weak", ""])
+def test_tlc_and_the_explorer_agree_whatever_is_less_fair(action: str, fair: Fairness) -> None:
+    model = with_fairness(toy_model(), action, fair)
+    runs = [run_engine(engine, model, LIMITS) for engine in ("python", "tlc")]
+    answers = {run.properties["waiting-ends"] for run in runs}
+    assert len(answers) == 1
+    assert ("holds" in answers) == (fair == "weak" and action != "lend")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("action", ["", "lend", "receive"])
+def test_fairness_said_of_states_means_what_tla_means_by_it(action: str, tmp_path: Path) -> None:
+    """WF and SF, as the model's own module says them, give the answer that TLC gives to the module beside it."""
+    model = with_fairness(toy_model(), action, "")
+    module = module_name(model)
+    texts = {f"{module}.tla": tla(model), f"{module}.cfg": "SPECIFICATION FairSpec\nPROPERTY WaitingEnds\n"}
+    stated = tlc_program.start_tlc(tlc_program.find_tlc(), texts, module, ("-workers", "1"), LIMITS)
+    answer = run_engine("tlc", model, LIMITS).properties["waiting-ends"]
+    assert (answer == "holds") == tlc_program.completed(stated)
+    assert (answer == "violated") == ("Temporal properties were violated" in stated.output)
 
 
 @pytest.mark.exhaustive
 def test_of_several_liveness_properties_the_violated_one_is_named() -> None:
     fair = toy_model()
     never = ModelProperty("both-hold", "leads_to", "client[1] == 'HOLDING' and client[2] == 'HOLDING'", "True")
-    run = run_engine("tlc", dataclasses.replace(fair, properties=(*fair.properties, never)), LIMITS)
+    run = run_engine("tlc", replace(fair, properties=(*fair.properties, never)), LIMITS)
     assert (run.properties["waiting-ends"], run.properties["both-hold"]) == ("holds", "violated")
     assert run_engine("tlc", fair, LIMITS, liveness=False).properties["waiting-ends"] == "not expressed"
+
+
+def test_engines_that_answer_differently_about_liveness_are_not_agreed() -> None:
+    found = EngineRun("python", "", "toy-2", "complete", 20, properties={"waiting-ends": "holds"})
+    other = replace(found, engine="tlc", properties={"waiting-ends": "violated"}, traces={"waiting-ends": ("ask",)})
+    judgement = Judgement(toy_model(), [found, other], frozenset())
+    assert (judgement.verdict, judgement.disputed) == ("failed", ("waiting-ends",))
 
 
 # what is missing
@@ -169,7 +208,7 @@ def test_a_spin_that_ends_badly_is_no_verdict(
     ],
 )
 def test_a_tlc_that_ends_badly_is_no_verdict(does: str, outcome: str, said: str, tmp_path: Path) -> None:
-    fake = tlc.Tlc(program(tmp_path, "java", does), tmp_path / "tla2tools.jar", "2.15")
+    fake = tlc_program.Tlc(program(tmp_path, "java", does), tmp_path / "tla2tools.jar", "2.15")
     run = tlc.run_tlc(toy_model(), WORKS, fake)
     assert run.outcome == outcome
     assert said in run.problem
@@ -185,20 +224,7 @@ def is_ended(run: Callable[[EngineLimits], EngineRun]) -> None:
 
 def test_an_engine_is_ended_when_its_time_is_up(tmp_path: Path) -> None:
     java = program(tmp_path, "java", "sleep 3600")
-    is_ended(lambda limits: tlc.run_tlc(toy_model(), limits, tlc.Tlc(java, tmp_path / "none.jar", "2.15")))
+    is_ended(lambda limits: tlc.run_tlc(toy_model(), limits, tlc_program.Tlc(java, tmp_path / "none.jar", "2.15")))
     compiler = program(tmp_path, "cc", "printf '#!/bin/sh\\nsleep 3600\\n' > pan; chmod +x pan")
     fake = spin.Spin(program(tmp_path, "spin", "exit 0"), compiler, "6.5.2")
     is_ended(lambda limits: spin.run_spin(toy_model(), limits, fake))
-
-
-def test_children_of_an_engine_end_with_it(tmp_path: Path) -> None:
-    ended = run_bounded(["sh", "-c", "sleep 3600 & echo $!; exit 4"], tmp_path, 30)
-    assert ended.code == 4
-    try:
-        child = os.pidfd_open(int(ended.output))
-    except ProcessLookupError:
-        return
-    try:
-        assert select.select([child], [], [], 60)[0], "the child goes on"
-    finally:
-        os.close(child)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from groupspec.spec.compiler.model import Action, Call, If, Model, ModelVariable, Procedure, Set
 from groupspec.spec.compiler.tests.toy_model import toy_model
 from groupspec.spec.compiler.tla import callees_first, module_name, tla, tla_config
+from groupspec.spec.compiler.tla_liveness import tla_liveness, tla_liveness_config
 
 TOY = toy_model()
 TEXT = tla(TOY)
@@ -76,8 +79,27 @@ def test_the_configuration_asks_for_what_tlc_can_say() -> None:
         "SPECIFICATION Spec", "INVARIANTS", "    TypeOK", "    OneHolder", "    NoFault", "    WatchHeld",
     ]  # fmt: skip
     assert tla_config(TOY, watch=True).splitlines()[4:] == ["    WatchOneHolder", "    WatchNoFault", "    WatchHeld"]
-    assert tla_config(TOY, liveness=True).splitlines()[1:] == [
-        "SPECIFICATION FairSpec",
-        "PROPERTIES",
-        "    WaitingEnds",
-    ]
+    assert tla_liveness_config(TOY).splitlines()[1:] == ["SPECIFICATION LiveSpec", "PROPERTIES", "    WaitingEnds"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "---- MODULE Toy2Live ----",
+        "\nEXTENDS Toy2\n\nVARIABLE last\n",
+        'LiveReceive(i) == last = <<>> /\\ Receive(i) /\\ last\' = <<"Receive", i>>\n',
+        "LiveAsk(i) == last = <<>> /\\ Ask(i) /\\ last' = <<>>\n",
+        "    \\/ \\E i \\in Members : \\E p \\in Partitions : LiveMark(i, p)\n",
+        '    /\\ \\A i \\in Members : []<>(last = <<"Receive", i>> \\/ (last = <<>> /\\ ~ReceivePossible(i)))\n',
+        '    /\\ \\A i \\in Members : (<>[]~ENABLED <<Lend(i)>>_state \\/ []<>(last = <<"Lend", i>>))\n',
+    ],
+)
+def test_fairness_is_said_of_states_in_a_module_beside(said: str) -> None:
+    assert said in tla_liveness(TOY)
+
+
+def test_what_is_weakly_fair_has_its_guard_as_an_operator() -> None:
+    assert 'ReceivePossible(i) ==\n    /\\ state.message[i] = "grant"\n' in TEXT
+    assert "Receive(i) ==\n    /\\ ReceivePossible(i)\n    /\\ state' = " in TEXT
+    safe = replace(TOY, properties=tuple(claim for claim in TOY.properties if claim.kind != "leads_to"))
+    assert "Possible" not in tla(safe), "only where it is needed"
