@@ -22,7 +22,7 @@ from groupspec.spec.compiler.expressions import (
     Quantified,
     Read,
 )
-from groupspec.spec.compiler.model import IndexSet
+from groupspec.spec.compiler.model import IndexSet, Procedure
 from groupspec.spec.compiler.resolved import Assign, Body, Branch, Instruction, Invoke, Loop
 from groupspec.spec.explorer.c_packing import packing
 from groupspec.spec.explorer.folding import Folding
@@ -82,9 +82,21 @@ class _Writer:
             heads.append(f"static void p_{known.procedure.name}({', '.join(['State *s', *indices, *inputs])})")
         yield from (f"{head};" for head in heads)
         for number, (known, head) in enumerate(zip(self.program.procedures, heads, strict=True)):
+            texts = [self._block(body, 1) for body in known.bodies]
+            if len(texts) > 1:
+                yield from self._functions(known.procedure, head, texts)
             yield f"{head} {{"
-            yield from self._versions(number, [self._block(body, 1) for body in known.bodies])
+            yield from self._versions(number, texts)
             yield "}"
+
+    def _functions(self, procedure: Procedure, head: str, texts: list[list[str]]) -> Iterator[str]:
+        """Each version as a function of its own, and each text a call of it: C compilers need very long for one that is huge."""
+        names = ["s", *(f"i_{name}" for name, _ in procedure.indices), *(f"n_{name}" for name, _ in procedure.inputs)]
+        for number, text in enumerate(texts):
+            own = f"p_{procedure.name}_{number}"
+            yield f"__attribute__((noinline)) {head.replace(f'p_{procedure.name}(', f'{own}(')} {{"
+            yield from ["    (void)s;", *text, "}"]
+            texts[number] = [f"    {own}({', '.join(names)});"]
 
     def actions(self) -> Iterator[str]:
         """Guard and body of each action, and what tries them all."""
