@@ -23,6 +23,11 @@ def word(name: str) -> str:
     return f"vocabulary.html#{name}"
 
 
+def term(anchor: str) -> str:
+    """A term of the field."""
+    return f"vocabulary.html#{anchor}"
+
+
 def machine(name: str) -> str:
     """What a machine is about."""
     return f"machine-{name}.html"

@@ -12,12 +12,16 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import Final
 
+from groupspec import conformance
 from groupspec.conformance.book import addresses
 from groupspec.conformance.book.listing import code
 from groupspec.conformance.book.page import Page
+from groupspec.conformance.book.scores import tested
+from groupspec.conformance.engines.counts import LEFT_OUT, Count, recorded
 from groupspec.conformance.engines.texts import MOST_MEMBERS
 from groupspec.spec.compiler.model import Action, Model, ModelProperty
 from groupspec.spec.compiler.tla import module_name
@@ -105,10 +109,29 @@ def property_pages() -> Iterator[Page]:
     return claim_pages(models())
 
 
+@cache
+def counted() -> Mapping[str, Count]:
+    """What the explorer has counted, by model, as it is committed; nothing where nothing is."""
+    return recorded(Path(conformance.__path__[0]) / "generated" / "models.json")
+
+
+def remark(model: Model) -> str:
+    """What must be known of a model's count besides the numbers."""
+    count = counted()[model.name]
+    told = [] if count.complete else ["stopped at a limit: there are more"]
+    told += ["members folded"] if count.folded else []
+    told += ["counted before the model changed last"] if count.counted != model.hash else []
+    return "; ".join(told)
+
+
 def composition_pages(catalogue: Mapping[str, Model], module: ModuleType | None = None) -> Iterator[Page]:
     """The pages of these models; `module` is what tells about them as a whole."""
     if not catalogue:
         return
+    counts = {
+        name: counted()[name] for name, model in catalogue.items() if name in counted() and counted()[name].counted
+    }
+    features = module.features() if module else {}
     yield Page(
         "composition.html",
         "Composition",
@@ -119,6 +142,10 @@ def composition_pages(catalogue: Mapping[str, Model], module: ModuleType | None 
             "messages": messages(catalogue),
             "count": len(catalogue),
             "intro": _about_all(module),
+            "features": features,
+            "counts": counts,
+            "remark": remark,
+            "left_out": LEFT_OUT if module else "",
         },
     )
     for model in catalogue.values():
@@ -131,6 +158,9 @@ def composition_pages(catalogue: Mapping[str, Model], module: ModuleType | None 
                 "model": model,
                 "doc": _whole_doc(model),
                 "texts": _texts(model),
+                "count": counts.get(model.name),
+                "remark": remark,
+                "features": {name: features[name] for name in model.name.split("-") if name in features},
                 "arrows": [(action, *action.arrow) for action in model.actions if any(action.arrow)],
                 "actions": [(action, code(action.body)) for action in model.actions],
                 "procedures": [(procedure, code(procedure.body)) for procedure in model.procedures],
@@ -177,7 +207,13 @@ def claim_pages(catalogue: Mapping[str, Model]) -> Iterator[Page]:
             "Properties",
             "properties",
             "properties",
-            {"claims": by_kind(found), "intro": (module.__doc__ or "") if module else "", "count": len(found)},
+            {
+                "claims": by_kind(found),
+                "kinds": [(f"#{title.lower()}", title) for title, *_ in by_kind(found)],
+                "intro": (module.__doc__ or "") if module else "",
+                "tested": tested() if module else "",
+                "count": len(found),
+            },
         )
 
 

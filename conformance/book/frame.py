@@ -12,6 +12,7 @@ from markupsafe import Markup
 from groupspec.conformance.book import addresses, composition, text
 from groupspec.conformance.book.rows import sent
 from groupspec.conformance.book.rule_pages import BINDS, BINDS_LONG
+from groupspec.conformance.book.scores import notices
 from groupspec.conformance.book.sources import source
 from groupspec.conformance.book.variants import Variant
 from groupspec.conformance.book.words import outgoing, words
@@ -62,6 +63,7 @@ def book_environment() -> Environment:
         "listener": _listener,
         "parameters": composition.parameters,
         "guard_of": composition.guard_of,
+        "notices": notices(),
         "tab": _tab,
         "spec_hash": _spec_hash(),
         "version": our_version(),

@@ -10,6 +10,7 @@ from groupspec.conformance.book import addresses
 from groupspec.conformance.book.page import Page
 from groupspec.conformance.book.pictures import picture
 from groupspec.conformance.book.rows import Cell, ShownRow, shown_row
+from groupspec.conformance.book.states import means
 from groupspec.conformance.book.text import attribute_docs, module_prose, module_sources, prose
 from groupspec.conformance.book.variants import Variant, variants
 from groupspec.conformance.book.vectors import vectors_of
@@ -91,7 +92,7 @@ def _machine(machine: str) -> Page:
             "sources": module_sources(module),
             "variants": variants()[machine],
             "table": table,
-            "states": [(state, _leads_to(machine, state)) for state in table.states],
+            "states": [(state, means(machine, state), _leads_to(machine, state)) for state in table.states],
             "rules": [rule for rule in RULES if any(rule in row.rules for row in table.rows)],
             "file": f"spec/{machine}.py",
             "kafka_transitions": list(_kafka_transitions(machine)),
@@ -132,6 +133,7 @@ def _table(variant: Variant) -> Page:
             "states": {state: _rows_of(variant, state) for state in table.states},
             "counts": {kind: sum(row.kind == kind for row in table.rows) for kind in _KINDS},
             "blank": len(blank_cells(table)),
+            "means": {state: means(table.name, state) for state in table.states},
             "vectors": vectors_of(variant),
         },
     )

@@ -9,6 +9,7 @@ from types import ModuleType
 
 from markupsafe import Markup
 
+from groupspec.conformance.book.glossary import TERMS
 from groupspec.conformance.book.page import Page
 from groupspec.conformance.book.text import attribute_docs, prose
 from groupspec.conformance.book.variants import variants
@@ -113,6 +114,7 @@ def vocabulary_page() -> Iterator[Page]:
         "vocabulary",
         {
             "intro": intro(vocabulary),
+            "terms": list(TERMS.values()),
             "variable_groups": groups,
             "event_groups": [(kind, [e for e in vocabulary.EVENTS.values() if e.kind == kind]) for kind in kinds],
             "effects": list(vocabulary.EFFECTS.values()),

@@ -10,7 +10,9 @@ from typing import NamedTuple
 from groupspec.conformance.book import addresses
 from groupspec.conformance.book.composition import claims
 from groupspec.conformance.book.counterexamples import Counterexample
+from groupspec.conformance.book.glossary import TERMS
 from groupspec.conformance.book.machines import gist, module_of
+from groupspec.conformance.book.states import STATES
 from groupspec.conformance.book.variants import variants
 from groupspec.conformance.book.words import outgoing, words
 from groupspec.conformance.mutants.catalogue import MUTANTS
@@ -50,7 +52,19 @@ def search_index(models: Mapping[str, Model], found: tuple[Counterexample, ...])
         *_cells(),
     ]
     lines = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
-    return f"window.BOOK = [\n{lines}\n];\n"
+    return f"window.BOOK = [\n{lines}\n];\nwindow.ALSO = {json.dumps(_also(), ensure_ascii=False)};\n"
+
+
+def _also() -> dict[str, str]:
+    """What states (`machine.STATE`) and events are called by who has not read the tables: cells are found by it."""
+    found = {f"{machine}.{state}": words for machine, states in STATES.items() for state, words in states.items()}
+    answers: dict[str, list[str]] = {}
+    for (request, error), event in vocabulary.RESPONSES.items():
+        answers.setdefault(event, [request]).append(error)
+    return found | {
+        event.name: " ".join(answers[event.name]) if event.name in answers else event.doc
+        for event in vocabulary.EVENTS.values()
+    }
 
 
 def _rules() -> Iterator[Entry]:
@@ -69,6 +83,8 @@ def _machines() -> Iterator[Entry]:
 
 
 def _words() -> Iterator[Entry]:
+    for term in TERMS.values():
+        yield Entry(term.name, "term", addresses.term(term.anchor), term.means.replace("`", ""))
     for variable in vocabulary.VARIABLES.values():
         yield Entry(variable.name, "variable", addresses.word(variable.name), variable.doc)
     for event in vocabulary.EVENTS.values():

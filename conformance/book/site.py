@@ -10,6 +10,7 @@ from groupspec.conformance.book import (
     composition,
     counterexamples,
     machines,
+    questions,
     reference_pages,
     rule_pages,
     time,
@@ -18,6 +19,7 @@ from groupspec.conformance.book import (
 from groupspec.conformance.book.counterexamples import Counterexample
 from groupspec.conformance.book.frame import book_environment
 from groupspec.conformance.book.page import Page
+from groupspec.conformance.book.rows import ShownRow, shown_row
 from groupspec.conformance.book.search import search_index
 from groupspec.conformance.book.variants import variants
 from groupspec.conformance.reports.templating import template_text
@@ -43,8 +45,26 @@ class Chapter:
     pages: Callable[[], Iterator[Page]]
 
 
+def _example() -> ShownRow:
+    """The row by which the first page shows how a table is read."""
+    first = variants()["rebalance"][0]
+    return shown_row(first, first.table.by_id["PREPARING_REBALANCE.join_accepted.1"])
+
+
 def _start() -> Iterator[Page]:
-    yield Page("index.html", "The book", "start", "start", {"machines": machines.lines(), "variants": variants()})
+    yield Page(
+        "index.html",
+        "The book",
+        "start",
+        "start",
+        {
+            "machines": machines.lines(),
+            "variants": variants(),
+            "example": _example(),
+            "events": list(questions.events()),
+            "situations": list(questions.situations()),
+        },
+    )
 
 
 CHAPTERS = (
@@ -109,7 +129,7 @@ CHAPTERS = (
         "vocabulary",
         "Vocabulary",
         "vocabulary.html",
-        "Every variable, event, effect and reason.",
+        "The terms of the field; every variable, event, effect and reason.",
         reference_pages.vocabulary_page,
     ),
     Chapter(
@@ -158,7 +178,7 @@ def site(
 ) -> dict[str, str]:
     """The files of these pages; a chapter without pages is not listed."""
     made = book_environment()
-    made.globals |= {"chapters": [chapter for chapter, pages in listed.items() if pages]}
+    made.globals |= {"chapters": [chapter for chapter, pages in listed.items() if pages], "found": found}
     files = {}
     for page in (page for pages in listed.values() for page in pages):
         template = made.get_template(f"book/{page.template}.html.j2")

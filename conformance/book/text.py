@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from functools import cache
 from itertools import pairwise
 from types import ModuleType
@@ -17,6 +17,7 @@ from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 from groupspec.conformance.book import addresses
+from groupspec.conformance.book.glossary import TERMS
 from groupspec.conformance.book.sources import source
 from groupspec.conformance.book.words import words
 from groupspec.spec import vocabulary
@@ -26,7 +27,9 @@ from groupspec.spec.rules import RULES
 
 _NAMED_RULES = re.compile(r"\b[Rr]ules? (?:[A-Z]\d+(?:, | and | or | to )?)+")
 _RULE = re.compile(r"\b[A-Z]\d{1,2}\b")
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_BROKEN_RULES = re.compile(r"\b([Rr]ules?|[A-Z]\d{1,2}(?:,| and| or| to)?)\n(?=(?:and |or |to )?[A-Z]\d)")
+_TERMS = {form.lower(): term for term in TERMS.values() for form in (term.name, *term.also)}
+_TERM = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, _TERMS), key=len, reverse=True))})\b", re.IGNORECASE)
 
 
 def link(address: str, text: object, title: str = "", css: str = "") -> Markup:
@@ -55,8 +58,19 @@ def breakable(name: str) -> Markup:
 # Prose ----------------------------------------------------------------------------------------------------------------
 
 
-def _render_text(_: RendererHTML, tokens: Sequence[Token], index: int, *__: object) -> str:
-    return str(mentions(tokens[index].content))
+def _render_text(
+    _: RendererHTML, tokens: Sequence[Token], index: int, __: object, env: MutableMapping[str, set[str]]
+) -> str:
+    """Text, in which rules and bugs are links, and so is a term where it first stands (in prose, not in single lines)."""
+    text, at, shown = tokens[index].content, 0, Markup("")
+    for found in _TERM.finditer(text) if "terms" in env else ():
+        term = _TERMS[found[0].lower()]
+        if term.name not in env["terms"]:
+            env["terms"].add(term.name)
+            shown += mentions(text[at : found.start()])
+            shown += link(addresses.term(term.anchor), found[0], term.means.replace("`", ""), css="term-of")
+            at = found.end()
+    return str(shown + mentions(text[at:]))
 
 
 def _render_code(_: RendererHTML, tokens: Sequence[Token], index: int, *__: object) -> str:
@@ -71,10 +85,15 @@ def _render_code(_: RendererHTML, tokens: Sequence[Token], index: int, *__: obje
 _PAGES: Final = {
     "differences.py": "differences.html",
     "errands.py": "errands.html",
+    "expiry/theorems.py": "time.html",
+    "spec.expiry": "time.html",
+    "parts.py": "time.html#limits",
+    "proofs.py": "time.html#conditions",
     "known_bugs.py": "bugs.html",
     "member.py": "machines.html#coupling",
     "rules.py": "rules.html",
     "vocabulary.py": "vocabulary.html",
+    "KAFKA_TRANSITIONS": "#kafka",
     "RESPONSES": "answers.html",
     "SERVER_EVENTS": "vocabulary.html#server-events",
 } | {f"{cls.machine_name}.py": addresses.machine(cls.machine_name) for cls in MACHINES}
@@ -91,7 +110,8 @@ def _markdown() -> MarkdownIt:
 
 def prose(text: str, top: int = 3) -> Markup:
     """A docstring as HTML. Headings in it begin at the level `top`."""
-    rendered = _markdown().render(inspect.cleandoc(text))
+    whole = _BROKEN_RULES.sub(r"\1 ", inspect.cleandoc(text))
+    rendered = _markdown().render(whole, {"terms": set()})
     return Markup(re.sub(r"(</?h)([1-4])", lambda found: f"{found[1]}{min(int(found[2]) + top - 1, 6)}", rendered))
 
 

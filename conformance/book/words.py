@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from groupspec.conformance.book.glossary import TERMS
 from groupspec.spec import vocabulary
 from groupspec.spec.terms import Effect, Event, Variable
 
@@ -18,7 +19,7 @@ class Outgoing:
     Attributes:
         goes_to: Who gets them.
         kind: How they are shown: `request`, `callback`, or `act`.
-        names: The words, with what they mean where their name does not say it.
+        names: The words, with what they mean.
     """
 
     goes_to: str
@@ -26,15 +27,27 @@ class Outgoing:
     names: Mapping[str, str]
 
 
-def _named(names: Iterable[str]) -> dict[str, str]:
-    return dict.fromkeys(names, "")
+_FOR_THE_APPLICATION: Final = {
+    "ERROR": "an exception is to be raised",
+    "REVOKE_PARTITIONS": "the listener is to hear that partitions go: onPartitionsRevoked, or onPartitionsLost",
+    "ASSIGN_PARTITIONS": "the listener is to hear of its new partitions: onPartitionsAssigned",
+}
+_SUCCESSES: Final = {
+    "ANSWER_NONE": "NONE: it is as asked",
+    "ANSWER_CURRENT_GENERATION": "NONE, with the generation as it is",
+    "ANSWER_STORED_ASSIGNMENT": "NONE, with the assignment that is stored",
+}
+
+
+def _answer(name: str) -> str:
+    return _SUCCESSES.get(name) or f"the error {name.removeprefix('ANSWER_')}"
 
 
 OUTGOING: Final = (
-    Outgoing("the broker", "request", _named(vocabulary.REQUESTS)),
-    Outgoing("the application's thread", "callback", _named(vocabulary.CONSUMER_EVENTS)),
+    Outgoing("the broker", "request", {name: TERMS[name].means for name in vocabulary.REQUESTS}),
+    Outgoing("the application's thread", "callback", _FOR_THE_APPLICATION),
     Outgoing("whoever asked for the commit", "callback", vocabulary.COMMIT_ENDINGS),
-    Outgoing("the member that asked", "request", _named(vocabulary.ANSWERS)),
+    Outgoing("the member that asked", "request", {name: _answer(name) for name in vocabulary.ANSWERS}),
     Outgoing("the coordinator's records of the members", "act", vocabulary.GROUP_ACTS),
 )
 

@@ -136,7 +136,7 @@ def page(entries: list[Count]) -> str:
         "|---|---|---|---|---|---|---|",
         *map(_line, entries),
         "",
-        _LEFT_OUT,
+        LEFT_OUT,
     ]
     return "\n".join(lines)
 
@@ -153,7 +153,7 @@ def _line(entry: Count) -> str:
     return f"| {entry.model} | {len(entry.variables)} | {entry.actions} | {numbers} | {'; '.join(remarks)} |"
 
 
-_LEFT_OUT = """\
+LEFT_OUT = """\
 Left out: two features at once, save those above (each pair multiplies the states, and no feature changes what another
 reads); features with three members; published with features; static members, commits and the lookup of the coordinator
 among several members (each is explored for one member in any environment: alone-*).

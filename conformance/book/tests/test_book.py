@@ -12,7 +12,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from groupspec.conformance.book.questions import events, situations
 from groupspec.conformance.book.site import book
+from groupspec.conformance.book.states import STATES
 from groupspec.conformance.book.tests.pages import ReadPage
 from groupspec.conformance.cli import main
 from groupspec.conformance.explanations import explain, explainable
@@ -71,7 +73,7 @@ def test_nothing_is_loaded_but_the_books_own_files(files: dict[str, str], pages:
 
 def test_whatever_the_search_finds_is_there(files: dict[str, str], pages: dict[str, ReadPage]) -> None:
     script = files["search-index.js"]
-    entries = json.loads(script.removeprefix("window.BOOK = ").removesuffix(";\n"))
+    entries = json.loads(script.removeprefix("window.BOOK = ").partition(";\nwindow.ALSO = ")[0])
     titles = {title for title, *_ in entries}
     assert titles >= {*RULES, *vocabulary.EVENTS, *vocabulary.VARIABLES, *vocabulary.EFFECTS, *whole_tables()}
     ids = {name: set(page.ids) for name, page in pages.items()}
@@ -79,6 +81,20 @@ def test_whatever_the_search_finds_is_there(files: dict[str, str], pages: dict[s
         page, _, place = address.partition("#")
         assert page in ids
         assert not place or place in ids[page], address
+
+
+def test_every_state_has_words_and_whatever_the_front_page_asks_has_a_cell(pages: dict[str, ReadPage]) -> None:
+    assert {name: set(states) for name, states in STATES.items()} == {
+        name: set(table.states) for name, table in whole_tables().items()
+    }
+    deciding = {
+        machine: [option for _, options in events() for option in options if machine in option.machines]
+        for machine in STATES
+    }
+    for machine, _, options in situations():
+        for place in options:
+            page, _, cell = place.value.partition("#")
+            assert {f"{cell}.{event.value}" for event in deciding[machine]} <= set(pages[page].ids)
 
 
 def test_every_row_of_every_table_has_its_place(pages: dict[str, ReadPage]) -> None:

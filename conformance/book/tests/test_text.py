@@ -20,6 +20,14 @@ def test_variables_of_a_guard_lead_to_the_vocabulary_and_values_do_not() -> None
     assert "#member" not in shown
 
 
+def test_a_term_is_a_link_where_it_first_stands_and_rules_are_links_across_lines() -> None:
+    shown = str(text.prose("The generation, and again the generation `generation` (rules\nH1, H3)."))
+    assert shown.count('href="vocabulary.html#term-generation"') == 1
+    assert 'href="rule-H1.html"' in shown
+    assert 'href="rule-H3.html"' in shown
+    assert "term-" not in str(text.inline("The generation."))
+
+
 @pytest.mark.parametrize(
     ("citation", "addresses"),
     [

@@ -65,7 +65,7 @@ const live = (figure) => {
   svg.setAttribute("preserveAspectRatio", "xMidYMin meet");
   const height = () => { frame.style.height = `${Math.min(innerHeight * 0.84, Math.max((frame.clientWidth * H) / W, H * natural * SMALLEST))}px`; };
   height();
-  buttons(figure, () => zoom(3 / 4), () => zoom(4 / 3), readable, whole, "drag to move, ctrl + wheel to zoom");
+  buttons(figure, () => zoom(3 / 4), () => zoom(4 / 3), readable, whole, "drag or arrow keys to move; ctrl + wheel, + and − to zoom");
 
   let held = null;
   let moved = 0;
@@ -90,6 +90,16 @@ const live = (figure) => {
     const box = frame.getBoundingClientRect();
     zoom(Math.exp(event.deltaY * 0.002), (event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height);
   }, { passive: false });
+  frame.addEventListener("keydown", (event) => {
+    const { key, target } = event;
+    const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+    if (target !== frame || !(key in moves || "+-".includes(key))) return;
+    event.preventDefault();
+    if (key === "+" || key === "-") { zoom(key === "+" ? 3 / 4 : 4 / 3); return; }
+    view.x += (moves[key][0] * view.w) / 8;
+    view.y += (moves[key][1] * view.w) / 8;
+    draw();
+  });
   addEventListener("resize", () => { height(); draw(); });
   addEventListener("beforeprint", () => svg.setAttribute("viewBox", `${x0} ${y0} ${W} ${H}`));
   addEventListener("afterprint", draw);
@@ -97,19 +107,30 @@ const live = (figure) => {
 };
 document.querySelectorAll("figure[data-zoom]").forEach(matchMedia("(pointer: coarse)").matches ? scrolled : live);
 
-// Search: all words must occur; a title that is the query comes first, then titles that begin with it, then the rest.
+// Search: an entry with all the words of the query, or, if there is none, with most. A title that is the query comes first,
+// then titles that begin with it, then the rest.
 const form = document.querySelector(".search");
 const box = form.querySelector("input");
 const list = form.querySelector(".found");
 const MOST = 40;
+const EMPTY = new Set("a after an and answer answered answers are at by can client do does for happens how i if in is it member must my of on or should that the then to what when while with".split(" "));
 let loading;
+const said = (title, kind) => {
+  // A cell is found by the words for its state and its event, too.
+  const machine = /^(?:cell|state) of (\w+)/.exec(kind)?.[1];
+  return machine ? title.split(" ").map((name) => window.ALSO[`${machine}.${name}`] ?? window.ALSO[name] ?? "").filter(Boolean).join("; ") : "";
+};
 const index = () => loading ??= new Promise((done) => {
   const script = document.createElement("script");
   script.src = "search-index.js";
-  script.addEventListener("load", () => done(window.BOOK.map(([title, kind, address, text]) => ({ title, kind, address, text, low: `${title} ${kind} ${text}`.toLowerCase(), name: title.toLowerCase() }))));
+  script.addEventListener("load", () => done(window.BOOK.map(([title, kind, address, own]) => {
+    const text = [said(title, kind), own].filter(Boolean).join(": ");
+    return { title, kind, address, text, low: `${title} ${kind} ${text}`.toLowerCase(), name: title.toLowerCase() };
+  })));
   document.head.append(script);
 });
 const weight = (entry, query, words) => {
+  // `query` as it was typed: neighbours in it that are neighbours in the entry count, too.
   let value = 0;
   if (entry.name === query) value += 1000;
   else if (entry.name.startsWith(query)) value += 300;
@@ -119,55 +140,104 @@ const weight = (entry, query, words) => {
     else if (entry.name.includes(word)) value += 30;
     else if (new RegExp(`\\b${word.replace(/[^\w]/g, "\\$&")}`).test(entry.low)) value += 8;
   }
-  return value + (entry.kind === "rule" ? 40 : 0) - (entry.kind.startsWith("cell") ? 90 : 0) - entry.name.length / 50;
+  query.split(/\s+/).forEach((word, place, all) => { if (place && entry.low.includes(`${all[place - 1]} ${word}`)) value += 10; });
+  return value + (entry.kind === "rule" ? 40 : 0) - (entry.kind.startsWith("cell") && words.length < 3 ? 90 : 0) - (entry.kind.endsWith("published") ? 5 : 0) + (entry.text.includes("→") ? 6 : 0) - Math.log2(entry.low.length);
+};
+const note = (textContent) => Object.assign(document.createElement("li"), { className: "none", textContent });
+const result = (entry) => {
+  const [item, anchor, name, kind, text] = ["li", "a", "b", "small", "p"].map((tag) => document.createElement(tag));
+  anchor.href = entry.address;
+  name.textContent = entry.title;
+  kind.textContent = entry.kind;
+  text.textContent = entry.text;
+  anchor.append(name, kind, text);
+  item.append(anchor);
+  return item;
 };
 const search = async () => {
   const query = box.value.trim().toLowerCase();
-  if (!query) { list.hidden = true; return; }
-  const words = query.split(/\s+/);
-  const found = (await index()).filter((entry) => words.every((word) => entry.low.includes(word)));
+  list.hidden = !query;
+  if (!query) return;
+  const all = query.split(/[\s,;?]+/).filter(Boolean);
+  const full = all.filter((word) => !EMPTY.has(word));
+  const words = (full.length ? full : all).map((word) => (/^[a-z]{4,}s$/.test(word) ? word.slice(0, -1) : word));
+  const entries = await index();
   if (query !== box.value.trim().toLowerCase()) return;
+  let best = 1;
+  for (const entry of entries) {
+    entry.has = words.filter((word) => entry.low.includes(word)).length;
+    best = Math.max(best, entry.has);
+  }
+  const found = entries.filter((entry) => entry.has === best);
   found.forEach((entry) => { entry.weight = weight(entry, query, words); });
   found.sort((a, b) => b.weight - a.weight);
-  list.replaceChildren(...found.slice(0, MOST).map((entry) => {
-    const [item, anchor, name, kind, text] = ["li", "a", "b", "small", "p"].map((tag) => document.createElement(tag));
-    anchor.href = entry.address;
-    name.textContent = entry.title;
-    kind.textContent = entry.kind;
-    text.textContent = entry.text;
-    anchor.append(name, kind, text);
-    item.append(anchor);
-    return item;
-  }));
-  if (!found.length) list.append(Object.assign(document.createElement("li"), { className: "none", textContent: "Nothing is called that, or says it." }));
-  if (found.length > MOST) list.append(Object.assign(document.createElement("li"), { className: "none", textContent: `and ${found.length - MOST} more` }));
-  list.hidden = false;
-};
-const choose = (step) => {
-  const items = [...list.querySelectorAll("li:has(a)")];
-  const at = items.findIndex((item) => item.hasAttribute("aria-selected"));
-  items[at]?.removeAttribute("aria-selected");
-  const next = items[Math.min(Math.max(at + step, 0), items.length - 1)];
-  next?.setAttribute("aria-selected", "true");
-  next?.scrollIntoView({ block: "nearest" });
+  list.replaceChildren(...found.slice(0, MOST).map(result));
+  if (!found.length) list.append(note("Nothing is called that, or says it."));
+  else if (best < words.length) list.prepend(note("Nothing has all of these words. These have most:"));
+  if (found.length > MOST) list.append(note(`and ${found.length - MOST} more`));
 };
 form.hidden = false;
 box.addEventListener("focus", () => { index(); search(); });
 box.addEventListener("input", search);
-box.addEventListener("keydown", (event) => {
-  if (event.key === "ArrowDown" || event.key === "ArrowUp") { event.preventDefault(); choose(event.key === "ArrowDown" ? 1 : -1); }
-  if (event.key === "Escape") { list.hidden = true; box.blur(); }
+form.addEventListener("keydown", (event) => {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (event.key === "Escape") { list.hidden = true; document.activeElement.blur(); }
+  if (!step) return;
+  event.preventDefault();
+  const stops = [box, ...list.querySelectorAll("a")];
+  stops[Math.min(Math.max(stops.indexOf(document.activeElement) + step, 0), stops.length - 1)].focus();
 });
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   await search();
-  (list.querySelector("[aria-selected] a") ?? list.querySelector("a"))?.click();
+  list.querySelector("a")?.click();
 });
 list.addEventListener("click", (event) => { if (event.target.closest("a")) { list.hidden = true; box.blur(); } });
 addEventListener("click", (event) => { if (!form.contains(event.target)) list.hidden = true; });
 addEventListener("keydown", (event) => {
-  if (event.key === "/" && !/^(INPUT|TEXTAREA)$/.test(document.activeElement.tagName)) { event.preventDefault(); box.focus(); }
+  if (event.key === "/" && !/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName)) { event.preventDefault(); box.focus(); }
 });
+const asked = new URLSearchParams(location.search).get("q");
+if (asked) { box.value = asked; search(); }
+
+// The question on the first page: what happens and what is going on make the address of a cell.
+const ask = document.querySelector(".ask");
+if (ask) {
+  const { event, situation } = ask.elements;
+  const fit = () => {
+    const deciding = event.selectedOptions[0].dataset.by.split(" ");
+    for (const group of situation.children) group.hidden = group.disabled = !deciding.includes(group.dataset.machine);
+    if (situation.selectedOptions[0]?.parentElement.disabled ?? true) situation.value = situation.querySelector("optgroup:not([disabled]) option").value;
+  };
+  ask.hidden = false;
+  fit();
+  event.addEventListener("change", fit);
+  ask.addEventListener("submit", (submitted) => { submitted.preventDefault(); location.href = `${situation.value}.${event.value}`; });
+}
+
+// A cell that an address names is shown with its rows.
+const answer = document.querySelector(".answer");
+const show = () => {
+  const name = decodeURIComponent(location.hash.slice(1));
+  const cell = name.startsWith("cell.") && document.getElementById(name);
+  answer.hidden = !cell;
+  if (!cell) return;
+  const column = document.querySelector(`.decided thead th:nth-child(${cell.cellIndex + 1})`);
+  const event = cell.parentElement.querySelector("th a");
+  answer.querySelector("p").textContent = `In ${column.querySelector("a").textContent} (${column.querySelector("small").textContent}), on ${event.textContent} (${event.title}):`;
+  const rows = [...document.querySelectorAll("#rows tr[id]")].filter((row) => row.id.startsWith(`${name.slice(5)}.`));
+  answer.querySelector("tbody").replaceChildren(...rows.map((row) => {
+    const copy = row.cloneNode(true);
+    copy.removeAttribute("id");
+    copy.className = row.parentElement.className;
+    return copy;
+  }));
+  answer.scrollIntoView();
+};
+if (answer) {
+  addEventListener("load", () => setTimeout(show)); // after the browser has scrolled to the cell
+  addEventListener("hashchange", show);
+}
 
 // On a narrow screen the chapters scroll: the present one is shown.
 const here = document.querySelector(".site nav [aria-current]");

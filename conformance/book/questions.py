@@ -1,0 +1,68 @@
+"""The question that the front page asks: what happens, and what is going on meanwhile. The answer is a cell of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from groupspec.conformance.book.machines import gist, in_order
+from groupspec.conformance.book.states import means
+from groupspec.conformance.book.variants import variants
+from groupspec.spec import vocabulary
+from groupspec.spec.compiler.tables import whole_tables
+
+KINDS: Final = {
+    "timer": "A timer runs out",
+    "application": "The application does, or its thread reports",
+    "message": "Something else comes over the wire",
+}
+"""What happens and is no answer to a member: those stand under their requests."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """One thing to choose.
+
+    Attributes:
+        value: What the address of the cell is made of: an event, or a page with a state (see `Variant.cell`).
+        words: What a reader reads.
+        machines: For an event: who decides it.
+    """
+
+    value: str
+    words: str
+    machines: tuple[str, ...] = ()
+
+
+def events() -> Iterator[tuple[str, list[Option]]]:
+    """(heading, what may happen): answers by their request, then everything else that comes from outside."""
+    answers: dict[str, list[Option]] = {}
+    for (request, error), event in vocabulary.RESPONSES.items():
+        answers.setdefault(f"{request} is answered", []).append(Option(event, f"{request}: {error}", deciding(event)))
+    yield from answers.items()
+    for kind, heading in KINDS.items():
+        others = [
+            Option(event.name, event.doc or event.name, deciding(event.name))
+            for event in vocabulary.EVENTS.values()
+            if event.kind == kind and event.name not in vocabulary.RESPONSES.values()
+        ]
+        yield heading, [option for option in others if option.machines]
+
+
+def deciding(event: str) -> tuple[str, ...]:
+    """The machines that hear an event."""
+    return tuple(name for name in in_order() if any(each.name == event for each in whole_tables()[name].events))
+
+
+def situations() -> Iterator[tuple[str, str, list[Option]]]:
+    """(machine, heading, what may be going on) for each table that shipped clients and brokers follow."""
+    for machine in in_order():
+        shown = [variant for variant in variants()[machine] if variant.table.profile != "published"]
+        for variant in shown:
+            which = f" ({variant.table.rebalance})" if len(shown) > 1 else ""
+            options = [
+                Option(f"{variant.page}#cell.{state}", f"{means(machine, state)}: {state}")
+                for state in variant.table.states
+            ]
+            yield machine, f"{gist(machine).rstrip('.')}{which}", options
