@@ -12,21 +12,18 @@ from functools import cached_property
 
 from groupspec.conformance.scores.mutants import SpecMutant
 from groupspec.spec import composition, member
-from groupspec.spec.compiler.model import Block, Model
+from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.specialise import REBALANCES
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.composition.alone import alone_model, machine_code
-from groupspec.spec.composition.base import frozen_without
 from groupspec.spec.composition.commit_alone import MACHINE as COMMIT
 from groupspec.spec.composition.commit_alone import commit_code
-from groupspec.spec.composition.freeze import frozen_block
 from groupspec.spec.composition.group_alone import MACHINE as GROUP
 from groupspec.spec.composition.group_alone import group_code, group_model
 from groupspec.spec.composition.machines import MachineCode, name_of, pruned
 from groupspec.spec.composition.partition import MACHINE as PARTITION
 from groupspec.spec.composition.partition import partition_code
-from groupspec.spec.composition.system import system_of
 from groupspec.spec.properties_of_group import of_the_group
 
 PROFILE = "deployed"
@@ -42,7 +39,6 @@ class Subject:
         machines: Whose mutants.
         make: Makes the model; True: with what is needed to compare two.
         code: A machine's changed table, and True as for `make`, as procedures of the model.
-        finish: What else the model does to the body of a procedure.
         small: So small that it is explored sooner than compiled.
     """
 
@@ -51,7 +47,6 @@ class Subject:
     machines: tuple[str, ...]
     make: Callable[[bool], Model]
     code: Callable[[Table, bool], MachineCode]
-    finish: Callable[[Block], Block] = lambda body: body
     small: bool = False
 
     @cached_property
@@ -81,8 +76,7 @@ class Subject:
         known = frozenset(procedure.name for procedure in base.procedures)
         made = {p.name: p.body for p in self.code(mutant.table, observed).procedures()}
         procedures = tuple(
-            replace(p, body=pruned(self.finish(made.get(p.name, ())), known)) if p.name in changed else p
-            for p in base.procedures
+            replace(p, body=pruned(made.get(p.name, ()), known)) if p.name in changed else p for p in base.procedures
         )
         return None if procedures == base.procedures else replace(base, procedures=procedures)
 
@@ -93,14 +87,7 @@ def subjects() -> Iterator[Subject]:
     yield _commit()
     for rebalance in REBALANCES:
         yield _alone(rebalance)
-    yield _group_alone()
-    for rebalance in REBALANCES:
-        for features in _GROUPS:
-            yield _group(rebalance, features)
-
-
-_GROUPS = ((), ("quiet", "ids"), ("farewell",))
-"""Features of the models in which the group's mutants are tried, one after the other, until a property notices."""
+    yield _group()
 
 
 def _partition() -> Subject:
@@ -140,24 +127,11 @@ def _alone(rebalance: str) -> Subject:
     )
 
 
-def _group_alone() -> Subject:
+def _group() -> Subject:
     return Subject(
         "group-alone",
         "",
         (GROUP,),
         lambda observed: group_model(of_the_group(), observed=observed),
         group_code,
-    )
-
-
-def _group(rebalance: str, features: tuple[str, ...]) -> Subject:
-    name = "-".join(["base", *sorted(features), rebalance, PROFILE, "2"])
-    chosen = frozenset(features)
-    return Subject(
-        name,
-        rebalance,
-        ("broker_group",),
-        lambda _: composition.models()[name](),
-        lambda table, _: system_of(rebalance, PROFILE, 2, {"broker_group": table}, chosen).broker,
-        lambda body: frozen_block(body, frozen_without(chosen)),
     )
