@@ -43,7 +43,6 @@ WATCHED: Final = (
     ModelVariable("beat_due", NO_YES, False, (), "the heartbeat interval is over, and none was sent since"),
     ModelVariable("poll_late", NO_YES, False, (), "the poll interval is over, and nothing was polled since"),
     ModelVariable("join_rests", NO_YES, False, (), "the backoff after a JoinGroup or SyncGroup that the coordinator did not take runs"),
-    ModelVariable("synced", NO_YES, False, (), "the last SyncGroup was answered, and no JoinGroup has been sent since"),
     ModelVariable("rejoin_due", NO_YES, False, (), "a rebalance was announced or wanted, or partitions were given up, and no JoinGroup has been sent since"),
     ModelVariable("commit_done", NO_YES, False, (), "the commit before the rebalance that is due was answered, or has run out of time"),
     ModelVariable("callback", ("none", "revoked", "lost"), "none", (), "the listener runs, and was told this"),
@@ -76,7 +75,6 @@ _WORDS: Final[Mapping[str, _Entry]] = MappingProxyType(
                 ("@call_out", "'JoinGroup'"),
                 ("@generation_unused", "False"),
                 ("@in_group", "False"),
-                ("@synced", "False"),
                 ("@rejoin_due", "False"),
             ),
         ),
@@ -131,7 +129,12 @@ _WORDS: Final[Mapping[str, _Entry]] = MappingProxyType(
         "partition_added": ((), (("@added_said", "True"),)),
         "partition_removed": (
             (("paused-before-revoked", "@pending_said"),),
-            (("@pending_said", "False"), ("@added_said", "False"), ("@removal_due", "False")),
+            (
+                ("@pending_said", "False"),
+                ("@added_said", "False"),
+                ("@removal_due", "False"),
+                ("@commit_done", "False"),
+            ),
         ),
         "partition_enabled": ((), (("@added_said", "False"), ("@commit_done", "False"))),
         "ERROR": ((), (("@raised", "True"),)),
@@ -159,6 +162,7 @@ _WORDS: Final[Mapping[str, _Entry]] = MappingProxyType(
                 ("@call_out", "'none'"),
                 ("@generation_unused", "False"),
                 ("@commit_out", "False"),
+                ("@commit_done", "False"),
             ),
         ),
         "leave_needed": (
@@ -190,10 +194,11 @@ _OUTCAST = (
     ("@heartbeat_out", "False"),
     ("@commit_out", "False"),
     ("@in_group", "False"),
+    ("@commit_done", "False"),
 )
 _STALE = (*_OUTCAST, ("@given", "'id' if @given != 'none' else 'none'"))
 _RESTS = (*_ENDS, ("@join_rests", "True"))
-_ANNOUNCED = (("@rejoin_due", "@rejoin_due or @synced"),)
+_ANNOUNCED = (("@rejoin_due", "@rejoin_due or @call_out == 'none'"),)
 _SUSPECT = (("@suspect", "True"),)
 _LATER = (("@heartbeat_out", "False"), ("@beat_due", "False"))
 _UNKNOWN = (*_OUTCAST, ("@given", "'none'"))
@@ -229,7 +234,7 @@ _EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
         "join_backoff_elapsed": (("@join_rests", "False"),),
         "join_fenced": _FENCED,
         "join_fatal": _AWAITS_POLL,
-        "sync_accepted": (*_ENDS, ("@synced", "True")),
+        "sync_accepted": _ENDS,
         "sync_rebalance_in_progress": _ENDS,
         "sync_unknown_member": _UNKNOWN,
         "sync_illegal_generation": _STALE,
@@ -263,13 +268,13 @@ _EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
             ("@lookup_rests", "'none'"),
             ("@suspect", "True"),
         ),
-        "commit_deadline_expired": (("@commit_out", "False"), ("@commit_done", "@commit_done or @rejoin_due")),
+        "commit_deadline_expired": (("@commit_out", "False"), ("@commit_done", "@commit_done or @commit_step != 'none'")),
         "callback_started": (("@callback", "'lost' if @lost else 'revoked'"),),
         "partitions_revoked": (
             ("@revoke_due", "False"),
             ("@removal_due", "True"),
             ("@callback", "'none'"),
-            ("@rejoin_due", "True"),
+            ("@rejoin_due", "@rejoin_due or @in_group"),
         ),
         "partitions_assigned": (("@assign_due", "False"),),
         "application_polled": (
@@ -277,8 +282,13 @@ _EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
             ("@poll_late", "False"),
             ("@lookup_rests", "'none' if @lookup_rests == 'poll' else @lookup_rests"),
         ),
-        "rejoin_requested": (("@rejoin_due", "True"),),
-        "leave_requested": (*_ENDS, ("@commit_out", "False"), ("@join_rests", "False")),
+        "rejoin_requested": (("@rejoin_due", "@rejoin_due or @rebalance != 'UNJOINED'"),),
+        "leave_requested": (
+            *_ENDS,
+            ("@commit_out", "False"),
+            ("@commit_done", "False"),
+            ("@join_rests", "False"),
+        ),
         "subscribed_to_topics": (("@may_join", "@may_join and @subscribed"),),
     }
 )
