@@ -268,7 +268,10 @@ _EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
             ("@lookup_rests", "'none'"),
             ("@suspect", "True"),
         ),
-        "commit_deadline_expired": (("@commit_out", "False"), ("@commit_done", "@commit_done or @commit_step != 'none'")),
+        "commit_deadline_expired": (
+            ("@commit_out", "False"),
+            ("@commit_done", "@commit_done or @commit_step != 'none'"),
+        ),
         "callback_started": (("@callback", "'lost' if @lost else 'revoked'"),),
         "partitions_revoked": (
             ("@revoke_due", "False"),
