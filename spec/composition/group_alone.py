@@ -11,11 +11,12 @@ says, and never with the state that it believes itself in. What must become of e
 (`group_claims.py`), and the properties compare (`spec/properties_of_group.py`).
 
 **What is left out.** There are two ids, a static member's and a dynamic one's: the machine asks only whether all have joined, whether
-someone has, whether one is left. Who leads, whether a request names the group's generation, and whether there is room or a common
-protocol is open at each request, and not remembered. A client may send a request while another of it is parked: the first one is
-forgotten then, as its connection is. Time is left out: a timer that runs may run out. Of two writes that are under way only the last
-is followed to its end; that the group is empty is in the log at once.
-An Empty group is also asked by ids that say they are a member's, or were replaced: nobody could be, but the table has an answer.
+someone has, whether one is left. (With a third id the same holds, in twenty times as many states; the tests look.) Who leads, whether
+a request names the group's generation, and whether there is room or a common protocol is open at each request, and not remembered.
+A client may send a request while another of it is parked: the first one is forgotten then, as its connection is. Time is left out: a
+timer that runs may run out. Of two writes that are under way only the last is followed to its end; that the group is empty is in the
+log at once. An Empty group is also asked by ids that say they are a member's, or were replaced: nobody could be, but the table has
+an answer.
 """
 
 from __future__ import annotations
@@ -57,7 +58,6 @@ from groupspec.spec.composition.machines import Freedom, MachineCode, conjunctio
 from groupspec.spec.properties import FAULT
 
 MACHINE: Final = "broker_group"
-SIZE: Final = 2
 
 _READ: Final = {
     "all_joined": OTHERS_JOINED,
@@ -70,9 +70,12 @@ _READ: Final = {
 
 
 def group_model(
-    properties: tuple[ModelProperty, ...] = (), replaced: Table | None = None, observed: bool = False
+    properties: tuple[ModelProperty, ...] = (),
+    replaced: Table | None = None,
+    observed: bool = False,
+    size: int = 2,
 ) -> Model:
-    """The model. `replaced`: another table in the place of the specification's.
+    """The model, of `size` ids. `replaced`: another table in the place of the specification's.
 
     `observed`: what ends with an event is kept until the next one, and so is whether each word of the group was said. Two models
     are compared by those.
@@ -84,7 +87,7 @@ def group_model(
         variables += [ModelVariable(said(w), (False, True), False, (), f"{w} has just been said") for w in WORDS]
     return Model(
         name="group-alone",
-        sizes={"members": SIZE, "partitions": 1},
+        sizes={"members": size, "partitions": 1},
         variables=tuple(variables),
         procedures=tuple(prune([*code.procedures(), *checks(), *_moments(observed)])),
         actions=tuple(_environment(code)),

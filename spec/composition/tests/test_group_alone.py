@@ -32,6 +32,12 @@ def test_it_holds_what_is_claimed_and_everything_can_happen(model: Model) -> Non
     assert (found.violations, found.missing, found.never_fired, found.dead_ends) == ({}, (), (), 0)
 
 
+def test_a_third_member_changes_nothing() -> None:
+    found = explore(group_model(of_the_group(), size=3), limits=QUICK)
+    assert found.states > 20_000
+    assert (found.verdict, found.violations, found.missing) == ("complete", {}, ())
+
+
 def test_nothing_of_the_table_is_left_out(model: Model) -> None:
     """No input is frozen, and no row of a request, a timer or the coordinator but those that no record can lead to."""
     procedures = {p.name: p for p in model.procedures}
