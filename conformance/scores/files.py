@@ -21,10 +21,14 @@ from groupspec.spec.compiler.tables import each_table, tables
 
 FORMAT_VERSION: Final = 1
 COMMITTED: Final = Path(__file__).resolve().parent.parent / "generated" / "scores.json"
-MACHINES: Final = ("timeouts", "rebalance", "connection", "subscription", "broker_group")
-FATES: Final = ("killed", "survived", "equivalent", "undecided", "untried")
+MACHINES: Final = ("timeouts", "rebalance", "connection", "subscription", "commit", "broker_group")
+_TOGETHER: Final = (("subscription",), ("commit",), ("timeouts", "rebalance", "connection"), ("broker_group",))
+"""Machines whose mutants are tried in the same models."""
+FATES: Final = ("killed", "survived", "equivalent", "idle", "undecided", "untried")
 WANTED: Final = 0.95
 """So many of those that are not equivalent must be killed."""
+MOST_EQUIVALENT: Final = 0.05
+"""No more may be equivalent, of those that make a difference."""
 
 
 def spec_hash() -> str:
@@ -40,7 +44,7 @@ def spec_hash() -> str:
 def sampled(every: int = 1) -> Iterator[tuple[list[SpecMutant], list[Subject]]]:
     """Mutants with the models to try them in; `every`: the first of so many only, in the order of the tables."""
     tried = list(subjects())
-    for machines in (("subscription",), ("timeouts", "rebalance", "connection"), ("broker_group",)):
+    for machines in _TOGETHER:
         for rebalance in dict.fromkeys(s.rebalance for s in tried if set(machines) <= set(s.machines)):
             chosen = [s for s in tried if s.rebalance == rebalance and set(machines) <= set(s.machines)]
             known = [m for name in machines for m in mutants(tables()[name, rebalance or "eager", PROFILE])]
@@ -96,10 +100,17 @@ def is_current(text: str) -> bool:
 
 
 def share_killed(rows: Iterable[Mapping[str, Any]]) -> float:
-    """Of the mutants that are tried and not equivalent: the share that a property kills. None: 1."""
+    """Of the mutants that are tried and somebody can tell from the specification: the share that a property kills. None: 1."""
     fates = Counter(row["fate"] for row in rows)
     others = fates["survived"] + fates["undecided"]
     return fates["killed"] / (fates["killed"] + others) if fates["killed"] + others else 1.0
+
+
+def share_equivalent(rows: Iterable[Mapping[str, Any]]) -> float:
+    """Of the mutants that make a difference in some reachable state: the share that nobody can tell. None: 0."""
+    fates = Counter(row["fate"] for row in rows)
+    different = sum(fates[fate] for fate in ("killed", "survived", "equivalent", "undecided"))
+    return fates["equivalent"] / different if different else 0.0
 
 
 def scores_markdown(data: Mapping[str, Any]) -> str:
@@ -115,7 +126,9 @@ def scores_markdown(data: Mapping[str, Any]) -> str:
         + ("." if data["every"] == 1 else f", a sample: one of {data['every']}.")
         + f" Of those that are not equivalent {share_killed(rows):.1%} are killed. Specification {data['spec'][:12]}.",
         "",
-        "*equivalent*: nobody can tell, shown by exhausting both side by side. *untried*: what the row needs is in no model.",
+        "*idle*: in no state that can be reached does it make a difference, not even to a variable that nobody sees.",
+        "*equivalent*: it does, but neither what is said nor any property tells. Both are shown by exhausting mutant and",
+        "specification side by side; neither counts against the properties. *untried*: what the row needs is in no model.",
         "",
         *_table("machine", MACHINES, rows),
         "",
@@ -131,17 +144,25 @@ def scores_markdown(data: Mapping[str, Any]) -> str:
     lines += [
         f"| {name} | {count} | {alone[name]} |" for name, count in sorted(noticed.items(), key=lambda x: (-x[1], x[0]))
     ]
-    for fate, heading in (("survived", "Survivors"), ("undecided", "Not compared to the end"), ("untried", "Untried")):
+    for fate, heading in _LISTED:
         lines += ["", f"## {heading}", ""]
         lines += [f"- `{row['id']}` {row['rebalance']}".rstrip() for row in rows if row["fate"] == fate] or ["None."]
     return "\n".join(lines) + "\n"
 
 
+_LISTED: Final = (
+    ("survived", "Survivors"),
+    ("equivalent", "Equivalent"),
+    ("undecided", "Not compared to the end"),
+    ("untried", "Untried"),
+)
+
+
 def _table(column: str, values: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    yield f"| {column} | mutants | {' | '.join(FATES)} | killed of those not equivalent |"
-    yield "|---" + "|---:" * (len(FATES) + 2) + "|"
+    yield f"| {column} | mutants | {' | '.join(FATES)} | killed of those not equivalent | equivalent of those not idle |"
+    yield "|---" + "|---:" * (len(FATES) + 3) + "|"
     for value in values:
         own = [row for row in rows if row[column] == value]
         fates = Counter(row["fate"] for row in own)
         counts = " | ".join(str(fates[fate]) for fate in FATES)
-        yield f"| {value} | {len(own)} | {counts} | {share_killed(own):.1%} |"
+        yield f"| {value} | {len(own)} | {counts} | {share_killed(own):.1%} | {share_equivalent(own):.1%} |"

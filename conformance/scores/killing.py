@@ -1,10 +1,16 @@
-"""Which property kills which mutant, and whether a survivor can be told from the specification at all."""
+"""Which property kills which mutant, and whether a survivor can be told from the specification at all.
+
+A survivor is looked at twice, both times side by side with the specification, to the end. First everything is compared: every
+variable in every state that can be reached. Where nothing ever differs the mutant is *idle*: what was changed made no difference
+where it stood. Then only what can be seen is compared: the words, what the watch makes of them, and what can happen. Where
+none of that differs, it is *equivalent*.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from groupspec.conformance.scores.mutants import SpecMutant
 from groupspec.conformance.scores.subjects import Subject
@@ -12,12 +18,15 @@ from groupspec.spec.compiler.model import Model
 from groupspec.spec.explorer import Exploration, Limits, equivalents, explore, explore_variants
 from groupspec.spec.explorer.engine import EngineName
 
-Fate: TypeAlias = Literal["killed", "equivalent", "survived", "undecided", "untried"]
+Fate: TypeAlias = Literal["killed", "survived", "equivalent", "idle", "undecided", "untried"]
 
 DEAD_END = "no-dead-end"
 """What kills a mutant that can get stuck where the specification cannot."""
 
 _LIMITS = Limits(max_states=3_000_000, max_seconds=60)
+
+_BRIEFLY: Final = "-O0"
+"""Pairs are compiled in no time, since most of them are told apart in no time."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +35,8 @@ class Score:
 
     Attributes:
         mutant: Which.
-        fate: `equivalent`: in none of the models can anybody tell. `untried`: it is in none of the models.
+        fate: `idle`: it does the same in every reachable state of every model. `equivalent`: it does not, but in none of the
+            models can anybody tell. `undecided`: a limit came first. `untried`: it is in none of the models.
         by: What killed it, in the order of the properties.
         model: In which model.
     """
@@ -41,56 +51,86 @@ def scores(
     mutants: Iterable[SpecMutant], subjects: Iterable[Subject], said: Callable[[str], None] = lambda _: None
 ) -> list[Score]:
     """The fate of every mutant: it is tried in one model after the other until it is killed, and then compared in each."""
-    todo = {mutant.id: mutant for mutant in mutants}
-    order = list(todo)
-    found: dict[str, Score] = {}
-    tried: dict[str, list[Subject]] = {name: [] for name in todo}
-    chosen = list(subjects)
-    for subject in chosen:
-        variants = _variants(subject, todo, found)
-        for name in variants:
-            tried[name].append(subject)
-        base = explore(subject.model, engine="python" if subject.small else "auto")
-        said(f"{subject.name}: {len(variants)} mutants")
-        for name, outcome in _explored(subject, variants).items():
-            by = _killers(base, outcome)
-            if by:
-                found[name] = Score(todo[name], "killed", by, subject.name)
-        said(f"{subject.name}: {len(found)} of {len(todo)} are killed so far")
-    told: dict[str, set[bool | None]] = {name: set() for name in todo}
-    for subject in chosen:
-        left = [name for name in todo if name not in found and subject in tried[name] and False not in told[name]]
-        pairs = {name: model for name in left if (model := subject.variant(todo[name], True)) is not None}
-        said(f"{subject.name}: {len(pairs)} survivors are compared")
-        for name, same in _compared(subject, pairs).items():
-            told[name].add(same)
-    for name in order:
-        found.setdefault(name, Score(todo[name], _fate(told[name])))
-    return [found[name] for name in order]
+    trial = _Trial(mutants, subjects, said)
+    trial.look_for_killers()
+    trial.compare("all", lambda subject: (subject.model, [v.name for v in subject.model.variables]))
+    trial.compare("seen", lambda subject: (subject.observed, subject.visible()))
+    return trial.scores()
 
 
-def _variants(subject: Subject, todo: dict[str, SpecMutant], found: dict[str, Score]) -> dict[str, Model]:
-    return {
-        name: model
-        for name, mutant in todo.items()
-        if name not in found and mutant.machine in subject.machines and (model := subject.variant(mutant)) is not None
-    }
+class _Trial:
+    """What is known so far.
+
+    Attributes:
+        found: What is killed.
+        tried: By mutant, the models that it is in.
+        same: (what is compared, mutant) to what was said of it in each model; None: not compared to the end.
+    """
+
+    def __init__(self, mutants: Iterable[SpecMutant], subjects: Iterable[Subject], said: Callable[[str], None]) -> None:
+        self.mutants = {mutant.id: mutant for mutant in mutants}
+        self.subjects = list(subjects)
+        self.said = said
+        self.found: dict[str, Score] = {}
+        self.tried: dict[str, list[Subject]] = {name: [] for name in self.mutants}
+        self.same: dict[tuple[str, str], list[bool | None]] = {}
+
+    def look_for_killers(self) -> None:
+        """In one model after the other."""
+        for subject in self.subjects:
+            variants = self._variants(subject)
+            self.said(f"{subject.name}: {len(variants)} mutants")
+            base = explore(subject.model, engine=_engine(subject))
+            outcomes = explore_variants(
+                subject.model, variants, _LIMITS, engine=_engine(subject), stop_at_violation=False
+            )
+            for name, outcome in outcomes.items():
+                self.tried[name].append(subject)
+                if by := _killers(base, outcome):
+                    self.found[name] = Score(self.mutants[name], "killed", by, subject.name)
+            self.said(f"{subject.name}: {len(self.found)} of {len(self.mutants)} are killed so far")
+
+    def compare(self, what: str, sight: Callable[[Subject], tuple[Model, Iterable[str]]]) -> None:
+        """Survivors beside the specification, in each model that they are in. `sight`: the model, and what is compared."""
+        for subject in self.subjects:
+            left = [name for name in self.mutants if name not in self.found and subject in self.tried[name]]
+            left = [name for name in left if False not in self.same.get((what, name), ())]
+            left = [name for name in left if not self._is_idle(name)]
+            self.said(f"{subject.name}: {len(left)} survivors are compared: {what}")
+            model, observe = sight(subject)
+            pairs = {name: subject.variant(self.mutants[name], model is subject.observed) or model for name in left}
+            told = equivalents(model, pairs, tuple(observe), _LIMITS, engine=_engine(subject), optimise=_BRIEFLY)
+            for name, same in told.items():
+                self.same.setdefault((what, name), []).append(same)
+
+    def scores(self) -> list[Score]:
+        """Of all, in their order."""
+        return [self.found.get(name) or Score(mutant, self._fate(name)) for name, mutant in self.mutants.items()]
+
+    def _variants(self, subject: Subject) -> dict[str, Model]:
+        return {
+            name: model
+            for name, mutant in self.mutants.items()
+            if name not in self.found
+            and mutant.machine in subject.machines
+            and (model := subject.variant(mutant)) is not None
+        }
+
+    def _is_idle(self, name: str) -> bool:
+        told = self.same.get(("all", name), [])
+        return len(told) == len(self.tried[name]) and all(told)
+
+    def _fate(self, name: str) -> Fate:
+        told = self.same.get(("seen", name), [])
+        if not self.tried[name]:
+            return "untried"
+        if self._is_idle(name):
+            return "idle"
+        return "survived" if False in told else "undecided" if None in told else "equivalent"
 
 
-def _explored(subject: Subject, variants: dict[str, Model]) -> dict[str, Exploration]:
-    engine: EngineName = "python" if subject.small else "auto"
-    return explore_variants(subject.model, variants, _LIMITS, engine=engine, stop_at_violation=False)
-
-
-def _compared(subject: Subject, pairs: dict[str, Model]) -> dict[str, bool | None]:
-    engine: EngineName = "python" if subject.small else "auto"
-    return equivalents(subject.observed, pairs, subject.visible(), _LIMITS, engine=engine)
-
-
-def _fate(told: set[bool | None]) -> Fate:
-    if not told:
-        return "untried"
-    return "survived" if False in told else "undecided" if None in told else "equivalent"
+def _engine(subject: Subject) -> EngineName:
+    return "python" if subject.small else "auto"
 
 
 def _killers(base: Exploration, found: Exploration) -> tuple[str, ...]:

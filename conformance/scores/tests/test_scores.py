@@ -12,6 +12,7 @@ from groupspec.conformance.scores.mutants import OPERATORS, SpecMutant, mutants
 from groupspec.conformance.scores.subjects import subjects
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
+from groupspec.spec.explorer import equivalent
 
 PARTITION = tables()["subscription", "eager", "deployed"]
 
@@ -52,13 +53,29 @@ def test_a_guard_is_not_widened_into_what_no_correct_peer_does() -> None:
 
 
 def test_whatever_of_a_partition_nobody_kills_nobody_can_see(of_partition: list[Score]) -> None:
-    assert {score.fate for score in of_partition} == {"killed", "equivalent"}
+    assert {score.fate for score in of_partition} == {"killed", "idle"}
     assert sum(score.fate == "killed" for score in of_partition) > 100
 
 
 def test_each_property_of_a_partition_notices_something(of_partition: list[Score]) -> None:
     model = next(s for s in subjects() if s.name == "partition-alone").model
     assert {p.id for p in model.properties} == {name for score in of_partition for name in score.by}
+
+
+def test_what_is_idle_is_no_other_machine_at_all(of_partition: list[Score]) -> None:
+    subject = next(s for s in subjects() if s.name == "partition-alone")
+    everything = [variable.name for variable in subject.model.variables]
+    idle = {score.mutant.id: subject.variant(score.mutant) for score in of_partition if score.fate == "idle"}
+    assert idle
+    for name, variant in idle.items():
+        assert variant is not None
+        assert equivalent(subject.model, variant, everything, engine="python"), name
+
+
+def test_each_machine_is_tried_in_every_model_of_its_own() -> None:
+    tried = [({m.machine for m in known}, [s.name for s in chosen]) for known, chosen in files.sampled(200)]
+    assert set().union(*(machines for machines, _ in tried)) <= set(files.MACHINES)
+    assert sorted(name for _, names in tried for name in names) == sorted(s.name for s in subjects())
 
 
 def test_a_mutant_of_another_machine_is_tried_nowhere() -> None:
@@ -68,9 +85,15 @@ def test_a_mutant_of_another_machine_is_tried_nowhere() -> None:
 
 
 def test_the_share_counts_no_equivalents() -> None:
-    fates = ("killed", "killed", "killed", "survived", "equivalent", "untried")
-    assert files.share_killed([{"fate": fate} for fate in fates]) == 0.75
+    rows = [{"fate": fate} for fate in ("killed", "killed", "killed", "survived", "equivalent", "idle", "untried")]
+    assert files.share_killed(rows) == 0.75
     assert files.share_killed([]) == 1.0
+
+
+def test_equivalent_are_so_many_of_those_that_make_a_difference() -> None:
+    rows = [{"fate": fate} for fate in ("killed", "killed", "survived", "equivalent", "idle", "idle", "untried")]
+    assert files.share_equivalent(rows) == 0.25
+    assert files.share_equivalent([{"fate": "idle"}]) == 0.0
 
 
 def test_committed_scores_are_judged_by_format_and_hash() -> None:
