@@ -5,6 +5,7 @@ from __future__ import annotations
 from groupspec.spec.commit_words import COMMIT_ENDINGS
 from groupspec.spec.compiler.model import ModelProperty
 from groupspec.spec.composition.commit_alone import DUE, ENDS_FOR_CAUSE, ENDS_ONCE, IN_TURN, PERSISTS, assertion_of
+from groupspec.spec.composition.commits_together import AUTOMATIC, DONE_IN_ORDER, NEVER_REWINDS
 from groupspec.spec.composition.machines import ILLEGAL
 from groupspec.spec.properties import FAULT
 from groupspec.spec.vocabulary import VARIABLES
@@ -79,3 +80,27 @@ _OF_A_COMMIT = (
 def of_a_commit() -> tuple[ModelProperty, ...]:
     """What is claimed of one commit in any environment."""
     return _OF_A_COMMIT
+
+
+_BOTH = "any(request[i] and any(request[j] for j in members if j != i) for i in members)"
+_GOES_BEFORE = "any(asked[j] != 'nothing' and first == j for j in members if j != i)"
+_OF_TWO_COMMITS = (
+    _assertion(ILLEGAL, "Nothing happens that a correct peer never does: no error row fires.", ("the error rows of the tables",), ("J9",)),
+    _assertion(NEVER_REWINDS, "What the application commits is not sent after an automatic commit that covers more: nothing that is committed is taken back.", ("KAFKA-5730", "KAFKA-10337", "KAFKA-16103"), ("M6",)),
+    _assertion(DONE_IN_ORDER, "A commit of the application, or of close(), is done only when the one that goes before it has ended: its callback runs first.", ("KAFKA-5730",), ("M6",)),
+    ModelProperty("one-automatic-at-a-time", "invariant", f"all(not (request[i] and {AUTOMATIC.format('i')} and any(request[j] and {AUTOMATIC.format('j')} for j in members if j != i)) for i in members)", "", "No two automatic commits are in flight.", ("KAFKA-6606",), ("M5",)),
+    ModelProperty("two-only-if-one-was-passed", "invariant", f"not ({_BOTH}) or any(asked[i] == 'rebalance' and first != i for i in members)", "", "Two commits are in flight only if one of them is the commit before a rebalance, and let the other pass.", (_PREPARE,), ("M6", "M4")),
+    ModelProperty("behind-who-goes-before", "invariant", f"all(asked[i] == 'nothing' or asked[i] == 'rebalance' or behind[i] == {_GOES_BEFORE} for i in members)", "", "A commit waits for the one that goes before it, exactly as long as that is under way.", ("KAFKA-5730",), ("M6",)),
+    ModelProperty("nobody-waits-for-the-application", "invariant", "all(not (asked[i] == 'sync' or asked[i] == 'close') or all(asked[j] != 'rebalance' or not unprocessed[j] or not behind[i] for j in members if j != i) for i in members)", "", "Nothing that the application waits for waits for its next poll.", (_PREPARE,), ("M4", "M3")),
+    ModelProperty("can-be-done", "recoverable", f"any(request[i] and asked[i] == 'sync' for i in members) or {FAULT} != 'none'", "", "Whatever has happened, something can still be committed.", (_SYNC,), ("M3",)),
+    *(ModelProperty(f"commit-{n}-ends", "leads_to", f"asked[{n}] == 'nothing'", f"asked[{n}] != 'nothing'", "Every commit ends, though nobody answers and the application never polls again: if time passes and a coordinator is found.", ("KAFKA-13310", "KAFKA-19357"), ("T3", "L2", "M3")) for n in (1, 2)),
+    ModelProperty("reaches-two-in-flight", "reachable", _BOTH, "", "The commit before a rebalance and one that it let pass are in flight together.", (), ()),
+    ModelProperty("reaches-passing", "reachable", "any(asked[i] == 'rebalance' and unprocessed[i] and any(asked[j] == 'sync' and request[j] for j in members if j != i) for i in members)", "", "commit() is answered while the commit before a rebalance waits for the application.", (), ()),
+    ModelProperty("reaches-automatic-behind-automatic", "reachable", "any(asked[i] == 'rebalance' and behind[i] and any(asked[j] == 'timed' and request[j] for j in members if j != i) for i in members)", "", "The commit before a rebalance waits for that of the interval.", (), ()),
+    ModelProperty("reaches-dated-commit", "reachable", "any(dated[i] and request[i] for i in members)", "", "A commit is sent when more has been processed since it was asked for.", (), ()),
+)  # fmt: skip
+
+
+def of_two_commits() -> tuple[ModelProperty, ...]:
+    """What is claimed of two commits of one consumer."""
+    return _OF_TWO_COMMITS

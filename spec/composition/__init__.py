@@ -15,11 +15,12 @@ from groupspec.spec.compiler.specialise import PROFILES, REBALANCES
 from groupspec.spec.composition.alone import alone_model
 from groupspec.spec.composition.base import base_model
 from groupspec.spec.composition.commit_alone import commit_model
+from groupspec.spec.composition.commits_together import commits_model
 from groupspec.spec.composition.group_alone import group_model
 from groupspec.spec.composition.partition import partition_model
 from groupspec.spec.composition.queues import queues_model
 from groupspec.spec.composition.system import MIXED
-from groupspec.spec.properties_of_commit import of_a_commit
+from groupspec.spec.properties_of_commit import of_a_commit, of_two_commits
 from groupspec.spec.properties_of_group import of_the_group
 from groupspec.spec.properties_of_partition import of_a_partition
 
@@ -78,6 +79,7 @@ def models() -> Mapping[str, Callable[[], Model]]:
                     catalogue[name] = partial(base_model, rebalance, profile, size, claimed, features=features)
     catalogue["partition-alone"] = partial(partition_model, of_a_partition())
     catalogue["commit-alone"] = partial(commit_model, of_a_commit())
+    catalogue["commits-2"] = partial(commits_model, of_two_commits())
     catalogue["group-alone"] = partial(group_model, of_the_group())
     for size in (2, 3):
         brief = frozenset({"brief"})

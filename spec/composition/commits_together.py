@@ -1,0 +1,224 @@
+"""Two commits of one consumer: who waits for whom, and whether anything that was committed is taken back.
+
+Each commit is a machine of its own (`commit.py`); what `composition/commit_alone.py` lets happen anyhow is real here. Whether a
+commit is behind another is who was asked for first; whether records are with the application is what its polls returned; and it
+can neither poll nor ask for anything while it waits for a commit. The members of this model are the commits.
+
+**Order.** A commit waits for the one before it (rule M6), with one exception: the commit before a rebalance that waits for the
+application lets the other pass, because an application that waits for that other one would never poll (rule M4). Who has been
+passed goes second from then on.
+
+**What is committed.** The application says what it commits when it asks. An automatic commit covers what has been processed, and
+that goes on: it must not cover more than had been processed when the application asked for the commit behind it, or else this
+one rewinds it (rule M6). So what it covers is fixed then, at the latest. `taken="sent"` is the model of a consumer that takes it
+whenever the request leaves.
+
+    a watch's variable   is set when
+    asked                somebody asks for a commit; no more when an ending is told
+    first                the one of the two that goes first
+    request              an OffsetCommit leaves; no more when it is answered or cannot be any more
+    handed_out           a poll returns records; no more when the next poll says that they are processed
+    dated                more is processed than when the application asked for this commit
+    overtaken            an OffsetCommit leaves that covers more than this commit of the application
+    fixed                the commit behind it was asked for: what it covers does not change any more
+
+Left out: more than two at a time, partitions assigned by hand, and identities that change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, Literal
+
+from groupspec.spec.commit_words import COMMIT_ANSWERS
+from groupspec.spec.compiler.model import (
+    Action,
+    Block,
+    Call,
+    Fairness,
+    For,
+    If,
+    Model,
+    ModelProperty,
+    ModelVariable,
+    Procedure,
+    Set,
+)
+from groupspec.spec.compiler.tables import tables
+from groupspec.spec.composition.commit_alone import MACHINE
+from groupspec.spec.composition.machines import ILLEGAL, Freedom, MachineCode, claim, conjunction, name_of, prune
+from groupspec.spec.properties import FAULT
+from groupspec.spec.terms import Value
+from groupspec.spec.vocabulary import VARIABLES
+
+NEVER_REWINDS: Final = "never-rewinds"
+DONE_IN_ORDER: Final = "done-in-order"
+ASSERTIONS: Final = (ILLEGAL, NEVER_REWINDS, DONE_IN_ORDER)
+
+_NO_YES: Final = (False, True)
+_EACH: Final = ("members",)
+_I: Final = (("i", "members"),)
+_PURPOSES: Final = VARIABLES["commit_purpose"].domain
+_STANDINGS: Final = ("outside", "in_round", "member")
+_FROZEN: Final[Mapping[str, Value]] = {"auto_commit": True, "sent_as": "member", "identity_kept": True}
+_WATCHED: Final = (
+    ModelVariable("asked", ("nothing", *_PURPOSES), "nothing", ("members",), "whose commit it is"),
+    ModelVariable("first", (0, 1, 2), 0, (), "the one of the two that goes first"),
+    ModelVariable("request", _NO_YES, False, ("members",), "its OffsetCommit is in flight"),
+    ModelVariable("somebody", _NO_YES, False, (), "a coordinator is known"),
+    ModelVariable("handed_out", _NO_YES, False, (), "the application has records that it has not shown to have processed"),
+    ModelVariable("dated", _NO_YES, False, ("members",), "more is processed than when the application asked for it"),
+    ModelVariable("overtaken", _NO_YES, False, ("members",), "more than it covers was sent since it was asked for"),
+    ModelVariable("fixed", _NO_YES, False, ("members",), "what it covers was fixed when the other one was asked for"),
+)  # fmt: skip
+
+
+def _any(text: str) -> str:
+    return f"any({text} for j in members)"
+
+
+OF_APPLICATION: Final = "(asked[{0}] == 'sync' or asked[{0}] == 'async')"
+AUTOMATIC: Final = "(asked[{0}] == 'timed' or asked[{0}] == 'rebalance' or asked[{0}] == 'close')"
+_WAITS: Final = _any("asked[j] == 'sync' or asked[j] == 'close'")
+"""The application is inside commit() or close()."""
+_REBALANCES: Final = _any("asked[j] == 'rebalance'")
+_LATER_ONES: Final = _any("asked[j] == 'rebalance' or asked[j] == 'close'")
+_AWAITS_POLL: Final = "asked[j] == 'rebalance' and handed_out"
+_BEHIND: Final = f"any(asked[j] != 'nothing' and not ({_AWAITS_POLL}) for j in members if j != i)"
+
+
+def commits_model(properties: tuple[ModelProperty, ...] = (), taken: Literal["asked", "sent"] = "asked") -> Model:
+    """The model. `taken`: when what an automatic commit covers is taken, at the latest: see above."""
+    table = tables()[MACHINE, "eager", "deployed"]
+    code = MachineCode(table, Freedom(words=_said, frozen=_FROZEN), {})
+    procedures = prune([*code.procedures(), _turns(code)])
+    fault = ModelVariable(FAULT, ("none", *ASSERTIONS), "none", (), "the first assertion that failed")
+    return Model(
+        name="commits-2",
+        sizes={"members": 2, "partitions": 1},
+        variables=(*code.variables(), *_WATCHED, fault),
+        procedures=tuple(procedures),
+        actions=tuple(_actions(code, taken)),
+        properties=properties,
+        doc=__doc__ or "",
+    )
+
+
+def _said(_event: str, word: str) -> Block:
+    """What is claimed of a word, and what it means to the other commit."""
+    if word == "OffsetCommit":
+        overtakes = f"{AUTOMATIC.format('i')} and not fixed[i] and dated[j] and {OF_APPLICATION.format('j')}"
+        return (
+            claim(NEVER_REWINDS, f"not ({OF_APPLICATION.format('i')} and overtaken[i])"),
+            Set((("request[i]", "True"),)),
+            For("j", "members", (If(((f"j != i and {overtakes}", (Set((("overtaken[j]", "True"),)),)),)),)),
+        )
+    done = (
+        claim(
+            DONE_IN_ORDER,
+            "first == i or asked[i] == 'rebalance' or all(asked[j] == 'nothing' for j in members if j != i)",
+        ),
+    )
+    over = ("request", "dated", "overtaken", "fixed")
+    released = If((("j != i", (Call(name_of(MACHINE, "earlier_commits_done"), ("j",)),)),))
+    return (
+        *(done if word == "COMMIT_DONE" else ()),
+        Set((("asked[i]", "'nothing'"), *((f"{name}[i]", "False") for name in over))),
+        For("j", "members", (released,)),
+    )
+
+
+def _turns(code: MachineCode) -> Procedure:
+    turn = code.call("turn_ended", {})
+    in_order = tuple(For("i", "members", (If(((f"first {sign} i", (turn,)),)),)) for sign in ("==", "!="))
+    return Procedure("turns_end", (), (), in_order, "the commit that goes first has its turn first")
+
+
+def _actions(code: MachineCode, taken: str) -> Iterator[Action]:
+    yield from _beginnings(code, taken)
+    yield from _changes(code)
+    yield from _answers(code)
+
+
+def _action(name: str, guard: str, body: Block, kind: str, fair: Fairness = "", each: bool = False) -> Action:
+    return Action(
+        name, _I if each else (), conjunction(f"{FAULT} == 'none'", guard), (*body, Call("turns_end")), kind, fair
+    )
+
+
+def _all_hear(code: MachineCode, event: str, **inputs: str) -> Block:
+    return (For("i", "members", (code.call(event, inputs),)),)
+
+
+def _beginnings(code: MachineCode, taken: str) -> Iterator[Action]:
+    """Who asks, and what it is to the other commit."""
+    free, may = "asked[i] == 'nothing'", f"not {_WAITS}"
+    member = "standing[i] == 'member'"
+    begins = {
+        "commit_sync_called": ("sync", may, "'owned'"),
+        "commit_sync_called_with_nothing": ("sync", may, "'nothing'"),
+        "commit_async_called": ("async", may, "'owned'"),
+        "commit_async_called_with_nothing": ("async", may, "'nothing'"),
+        "auto_commit_due": ("timed", conjunction(member, f"not {_any(AUTOMATIC.format('j'))}"), "'owned'"),
+        "rebalance_commit_due": ("rebalance", f"{member} and not {_LATER_ONES}", "'nothing' if handed_out else 'owned'"),
+        "close_commit_due": ("close", conjunction(member, may, f"not {_REBALANCES}"), "'owned'"),
+    }  # fmt: skip
+    for name, (purpose, guard, covers) in begins.items():
+        event = name.removesuffix("_with_nothing")
+        called = purpose in ("sync", "async")
+        fixes = If(((f"j != i and {AUTOMATIC.format('j')} and not ({_AWAITS_POLL})", (Set((("fixed[j]", "True"),)),)),))
+        goes_second = If(((f"j != i and asked[j] != 'nothing' and not ({_AWAITS_POLL})", (Set((("first", "j"),)),)),))
+        hears = code.call(event, {"covers_now": covers, "behind_now": _BEHIND, "unprocessed_now": "handed_out"})
+        body: Block = (
+            hears,
+            *((For("j", "members", (fixes,)),) if called and taken == "asked" else ()),
+            Set((("first", "i"), ("asked[i]", f"'{purpose}'"))),
+            For("j", "members", (goes_second,)),
+        )
+        yield _action(name, conjunction(free, guard), body, "application" if called else "timer", each=True)
+
+
+def _changes(code: MachineCode) -> Iterator[Action]:
+    """What happens to both."""
+    dates = For(
+        "i", "members", (If(((f"handed_out and {OF_APPLICATION.format('i')}", (Set((("dated[i]", "True"),)),)),)),)
+    )
+    polled = (dates, *_all_hear(code, "application_polled"))
+    for records in _NO_YES:
+        name = "poll_returns_records" if records else "poll_returns_nothing"
+        guard = conjunction(f"not {_WAITS}", f"not {_REBALANCES}" if records else "True")
+        yield _action(name, guard, (*polled, Set((("handed_out", str(records)),))), "application")
+    for standing in _STANDINGS:
+        inputs = {"standing_now": f"'{standing}'", "covers_now": "covers[i]", "same_identity": "True"}
+        yield _action(
+            f"becomes_{standing}",
+            f"standing[1] != '{standing}'",
+            _all_hear(code, "commit_standing_changed", **inputs),
+            "message",
+        )
+    found = (Set((("somebody", "True"),)), *_all_hear(code, "coordinator_found"))
+    yield _action("coordinator_found", "not somebody", found, "message", "weak")
+    nothing_out = For("i", "members", (Set((("request[i]", "False"),)),))
+    lost = (Set((("somebody", "False"),)), nothing_out, *_all_hear(code, "coordinator_lost"))
+    yield _action("coordinator_lost", "somebody", lost, "message")
+    for event in ("lookup_retriable", "lookup_fatal"):
+        yield _action(event, "not somebody", _all_hear(code, event, current="True"), "message")
+    yield _action("rebalance_given_up", _REBALANCES, _all_hear(code, "rebalance_given_up"), "message")
+    yield _action("stopped", _any("asked[j] != 'nothing'"), _all_hear(code, "stopped"), "application")
+
+
+def _answers(code: MachineCode) -> Iterator[Action]:
+    """What happens to one of them."""
+    answered = Set((("request[i]", "False"),))
+    for event in dict.fromkeys(COMMIT_ANSWERS.values()):
+        fair: Fairness = "weak" if event == "commit_coordinator_gone" else ""
+        yield _action(
+            event, "request[i]", (answered, code.call(event, {"current": "True"})), "message", fair, each=True
+        )
+    yield _action(
+        "commit_backoff_elapsed", "commit_backs_off[i]", (code.call("commit_backoff_elapsed", {}),), "timer", each=True
+    )
+    persists = "asked[i] == 'sync' or asked[i] == 'rebalance' or asked[i] == 'close'"
+    yield _action(
+        "commit_deadline_expired", persists, (code.call("commit_deadline_expired", {}),), "timer", "weak", each=True
+    )
