@@ -23,7 +23,8 @@ from groupspec.spec import vocabulary
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.tables import whole_tables
 from groupspec.spec.differences import DIFFERENCES
-from groupspec.spec.errands import CONSEQUENCES, SITUATIONS
+from groupspec.spec.errands import CONSEQUENCES, ERRANDS, SITUATIONS
+from groupspec.spec.expiry.theorems import THEOREMS
 from groupspec.spec.known_bugs import KNOWN_BUGS
 from groupspec.spec.rules import RULES
 
@@ -44,6 +45,7 @@ def search_index(models: Mapping[str, Model], found: tuple[Counterexample, ...])
         *_machines(),
         *_words(),
         *_answers(),
+        *_theorems(),
         *_bugs(),
         *_differences(),
         *_checks(),
@@ -84,7 +86,7 @@ def _machines() -> Iterator[Entry]:
 
 def _words() -> Iterator[Entry]:
     for term in TERMS.values():
-        yield Entry(term.name, "term", addresses.term(term.anchor), term.means.replace("`", ""))
+        yield Entry(term.name, "term", addresses.term(term.anchor), " ".join((term.means.replace("`", ""), *term.also)))
     for variable in vocabulary.VARIABLES.values():
         yield Entry(variable.name, "variable", addresses.word(variable.name), variable.doc)
     for event in vocabulary.EVENTS.values():
@@ -105,6 +107,15 @@ def _answers() -> Iterator[Entry]:
     for (request, error), event in vocabulary.RESPONSES.items():
         means = vocabulary.EVENTS[event].doc
         yield Entry(f"{request} {error}", "answer", f"answers.html#{request}", f"{event}: {means}")
+
+    for errand in ERRANDS:
+        then = f"{SITUATIONS[errand.when]}: {CONSEQUENCES[errand.then]}"
+        yield Entry(f"{errand.request} {errand.error}", "errand", f"errands.html#{errand.request}", then)
+
+
+def _theorems() -> Iterator[Entry]:
+    for theorem in THEOREMS.values():
+        yield Entry(theorem.id, "theorem", f"time.html#{theorem.id}", f"{theorem.question} {theorem.meaning}")
 
 
 def _bugs() -> Iterator[Entry]:

@@ -107,8 +107,8 @@ const live = (figure) => {
 };
 document.querySelectorAll("figure[data-zoom]").forEach(matchMedia("(pointer: coarse)").matches ? scrolled : live);
 
-// Search: an entry with all the words of the query, or, if there is none, with most. A title that is the query comes first,
-// then titles that begin with it, then the rest.
+// Search: entries with all the words of the query; of a long one, with most of them. A title that is the query comes first, then
+// titles that begin with it, then the rest.
 const form = document.querySelector(".search");
 const box = form.querySelector("input");
 const list = form.querySelector(".found");
@@ -141,7 +141,7 @@ const weight = (entry, query, words) => {
     else if (new RegExp(`\\b${word.replace(/[^\w]/g, "\\$&")}`).test(entry.low)) value += 8;
   }
   query.split(/\s+/).forEach((word, place, all) => { if (place && entry.low.includes(`${all[place - 1]} ${word}`)) value += 10; });
-  return value + (entry.kind === "rule" ? 40 : 0) - (entry.kind.startsWith("cell") && words.length < 3 ? 90 : 0) - (entry.kind.endsWith("published") ? 5 : 0) + (entry.text.includes("→") ? 6 : 0) - Math.log2(entry.low.length);
+  return value + ({ rule: 40, answer: 40, term: words.length < 3 ? 160 : 0 }[entry.kind] ?? 0) - (entry.kind.startsWith("cell") && words.length < 3 ? 90 : 0) - (entry.kind.endsWith("published") ? 5 : 0) + (entry.text.includes("→") ? 6 : 0) + entry.has * 70 - (entry.low.length > 1000 ? 50 : 0) - Math.log2(entry.low.length);
 };
 const note = (textContent) => Object.assign(document.createElement("li"), { className: "none", textContent });
 const result = (entry) => {
@@ -160,7 +160,7 @@ const search = async () => {
   if (!query) return;
   const all = query.split(/[\s,;?]+/).filter(Boolean);
   const full = all.filter((word) => !EMPTY.has(word));
-  const words = (full.length ? full : all).map((word) => (/^[a-z]{4,}s$/.test(word) ? word.slice(0, -1) : word));
+  const words = (full.length ? full : all).map((word) => word.replace(/\.ms$/, "").replace(/^([a-z]{3,})s$/, "$1"));
   const entries = await index();
   if (query !== box.value.trim().toLowerCase()) return;
   let best = 1;
@@ -168,12 +168,13 @@ const search = async () => {
     entry.has = words.filter((word) => entry.low.includes(word)).length;
     best = Math.max(best, entry.has);
   }
-  const found = entries.filter((entry) => entry.has === best);
+  const enough = words.length > 2 ? Math.max(best - 1, 2) : best;
+  const found = entries.filter((entry) => entry.has >= enough);
   found.forEach((entry) => { entry.weight = weight(entry, query, words); });
   found.sort((a, b) => b.weight - a.weight);
   list.replaceChildren(...found.slice(0, MOST).map(result));
   if (!found.length) list.append(note("Nothing is called that, or says it."));
-  else if (best < words.length) list.prepend(note("Nothing has all of these words. These have most:"));
+  else if (found[0].has < words.length && words.length > 1) list.prepend(note("Nothing has all of these words. These have most:"));
   if (found.length > MOST) list.append(note(`and ${found.length - MOST} more`));
 };
 form.hidden = false;
