@@ -13,7 +13,7 @@ from groupspec.conformance.stateful import lockstep
 from groupspec.conformance.stateful.core_adapter import CoreAdapter
 from groupspec.conformance.stateful.lockstep import Observation
 from groupspec.conformance.stateful.routes import MEMBER, Offer, member_of
-from groupspec.conformance.vectors.reading import VectorEvent, VectorFile, VectorState
+from groupspec.conformance.vectors.reading import Step, VectorEvent, VectorFile, VectorState
 from groupspec.impl.core.events import DisconnectCoordinator, SendRequest
 from groupspec.spec.compiler.member import MemberState
 
@@ -29,22 +29,23 @@ class Said(NamedTuple):
 
 
 class CoreBinding:
-    """One core before its first event, in the configuration of a state."""
+    """One core before its first event, in the configuration of the state of a number."""
 
-    def __init__(self, file: VectorFile, start: VectorState) -> None:
+    def __init__(self, file: VectorFile, start: int) -> None:
+        self.file = file
         self.member = member_of(MEMBER, file.rebalance)
-        self.adapter = CoreAdapter(self.member, self._model_state(start))
+        self.adapter = CoreAdapter(self.member, self._model_state(file.states[start]))
 
-    def can(self, state: VectorState, event: VectorEvent, illegal: bool = False) -> bool:
+    def can(self, state: VectorState, event: VectorEvent) -> bool:
         """Whether the event can be brought about now: an answer needs a request, a late one an abandoned request."""
-        return self.adapter.can(_offer(event), self._model_state(state), illegal)
+        return self.adapter.can(_offer(event), self._model_state(state), _is_illegal(state, event))
 
-    def perform(self, state: VectorState, event: VectorEvent, illegal: bool = False) -> Said:
+    def perform(self, state: VectorState, event: VectorEvent) -> Said:
         """Bring the event about in a core that is in `state`."""
+        illegal = _is_illegal(state, event)
         before, translation = self._model_state(state), self.adapter.translation
-        variant = (
-            sum(map(ord, event.name)) + state.number
-        )  # one of the errors that mean the same; not always the same one
+        # one of the errors that mean the same; not always the same one
+        variant = sum(map(ord, event.name)) + state.number
         sent: Counter[str] = Counter()
         for seen in self.adapter.perform(_offer(event), variant, before, illegal):
             if not seen.refused:
@@ -53,9 +54,11 @@ class CoreBinding:
             sent.update(word for word in lockstep.said_of(seen.outputs))
         return Said(sent, lockstep.observations(self.adapter.core.describe()))
 
-    def expected(self, state: VectorState) -> dict[str, object]:
-        """What the core should say of itself in a state."""
-        return lockstep.expectations(self.member, self._model_state(state))
+    def wanted(self, step: Step) -> Said:
+        """What the core should have sent when a step is over, and say of itself."""
+        after = self._model_state(self.file.states[step.target])
+        sent = Counter(word for word in step.sent if word in lockstep.COMPARED)
+        return Said(sent, lockstep.expectations(self.member, after))
 
     def is_worn(self) -> bool:
         """Whether so much has been sent that a new core is cheaper."""
@@ -80,6 +83,5 @@ def _offer(event: VectorEvent) -> Offer:
     return Offer(event.name, tuple(event.inputs.items()))
 
 
-def compared(sent: tuple[str, ...]) -> Counter[str]:
-    """Of what a vector demands, what the core's environment sees: requests and events for the polling thread."""
-    return Counter(word for word in sent if word in lockstep.COMPARED)
+def _is_illegal(state: VectorState, event: VectorEvent) -> bool:
+    return any(event is other for other in state.forbidden())

@@ -11,7 +11,7 @@ import gzip
 import hashlib
 import json
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -81,6 +81,16 @@ class VectorState:
     does: tuple[Step, ...]
     stays: tuple[VectorEvent, ...]
     never: tuple[tuple[str, tuple[VectorEvent, ...]], ...]
+
+    def steps(self) -> Iterator[tuple[str, Step]]:
+        """Every event as a step: first those that must change nothing, called quiet or illegal, then those that do something."""
+        yield from (("quiet", Step(event, (), self.number)) for event in self.stays)
+        yield from (("illegal", Step(event, (), self.number)) for event in self.forbidden())
+        yield from (("does", step) for step in self.does)
+
+    def forbidden(self) -> Iterator[VectorEvent]:
+        """The events of `never`, without the rules."""
+        return (event for _, events in self.never for event in events)
 
 
 @dataclass(frozen=True)

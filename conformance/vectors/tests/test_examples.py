@@ -41,13 +41,13 @@ def test_the_reference_core_passes_every_vector_that_can_be_brought_about(rebala
     run.all_states()
 
     assert run.failures == []
-    assert run.counts["steps passed"] == run.file.counts["changes"]
+    assert run.counts["does: passed"] == run.file.counts["changes"]
     undriven = {name for name in run.counts if "not driven" in name}
     # Late answers need a request given up before; what only a wrong application does, the consumer above the core refuses.
     assert undriven <= {
-        "quiet steps not driven, message",
-        "quiet steps not driven, application",
-        "illegal steps not driven, application",
+        "quiet: not driven, message",
+        "quiet: not driven, application",
+        "illegal: not driven, application",
     }
 
 
@@ -142,14 +142,13 @@ def test_J9_late_answers_change_nothing_in_a_core_that_has_lived(rebalance: str)
     for state in run.file.states[::25]:
         way = run.file.way_to(state.number)
         lived = [step for first in way[:1] for step in (first, *past(run, run.file.states[first.target]))]
-        here = run.walk(run.file.start_of(state.number), [*lived, *way[1:]])
-        assert here is state, run.failures
+        assert run.walk(run.file.start_of(state.number), [*lived, *way[1:]]), run.failures
         for event in state.stays:
-            if event.inputs.get("current") is False and run.take("late answers", state, Step(event, (), state.number)):
+            if event.inputs.get("current") is False and run.take("late answers", Step(event, (), state.number)):
                 kinds.add(event.name)
 
     assert run.failures == []
     # Lookups are never given up while the consumer runs; every other kind of answer has come too late.
     late = {event.name for event in run.file.events if event.inputs.get("current") is False}
     assert late - kinds == {"lookup_found", "lookup_retriable", "lookup_fatal"}
-    assert run.counts["late answers passed"] >= 20 * len(run.file.states[::25])
+    assert run.counts["late answers: passed"] >= 20 * len(run.file.states[::25])

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// bugs are the ways to break the member on purpose: a row of the table, and what it is changed to; nothing: it is left out.
+var bugs = []struct{ name, row, wrong string }{
+	{"commit-without-deadline", "commit_deadline_expired | !no_commit | committed()", ""},
+	{"heartbeat-while-joining", "!join_backoff silence() >JoinGroup", "!join_backoff >JoinGroup"},
+	{"late-answers-count", "*_* | !current |", ""},
+	{"lookup-without-backoff", "INITIALIZED lookup_backoff\n", "INITIALIZED look_up()\n"},
+	{"member-id-not-used", "| id_given send_join()", "| id_given"},
+	{"no-commit-before-rebalance", "owned auto_commit | commit()", "owned auto_commit | committed()"},
+	{"no-second-rebalance", "!keeps follow_up ASSIGNING_PARTITIONS", "!keeps ASSIGNING_PARTITIONS"},
+	{"overdue-heartbeat-forgotten", "IDLE/IN_FLIGHT | beat_due", "IDLE/IN_FLIGHT KNOWN | beat_due"},
+	{"partitions-lost-silently", "| owned | silence() lose()", ""},
+	{"queued-callback-stays-revoked", "silence() lost !will_own !keeps !follow_up", "silence()"},
+	{"rejoins-when-fenced", "nobody !polled >ERROR", "nobody >ERROR"},
+	{"stall-forgotten-while-no-coordinator", "KNOWN stall() go_on()", "KNOWN go_on()"},
+	{"static-member-leaves", "!static !nobody KNOWN | >LeaveGroup", "!nobody KNOWN | >LeaveGroup"},
+	{"two-heartbeats-in-flight", "turn_ended | IDLE KNOWN beat_due", "turn_ended | IDLE/IN_FLIGHT KNOWN beat_due"},
+}
+
+// tableWith is the table with a bug in it, and as it should be if none is named.
+func tableWith(bug string) (string, error) {
+	narrow := regexp.MustCompile(` +`).ReplaceAllString(table, " ")
+	for _, b := range bugs {
+		if b.name == bug && strings.Count(narrow, b.row) == 1 {
+			return strings.Replace(narrow, b.row, b.wrong, 1), nil
+		}
+	}
+	if bug != "" {
+		return "", fmt.Errorf("no such bug, or no such row any more: %s", bug)
+	}
+	return narrow, nil
+}
