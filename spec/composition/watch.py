@@ -45,6 +45,9 @@ WATCHED: Final = (
     ModelVariable("join_rests", NO_YES, False, (), "the backoff after a JoinGroup or SyncGroup that the coordinator did not take runs"),
     ModelVariable("rejoin_due", NO_YES, False, (), "a rebalance was announced or wanted, or partitions were given up, and no JoinGroup has been sent since"),
     ModelVariable("commit_done", NO_YES, False, (), "the commit before the rebalance that is due was answered, or has run out of time"),
+    ModelVariable("commit_rests", NO_YES, False, (), "the backoff after a commit that failed runs"),
+    ModelVariable("leave_asked", NO_YES, False, (), "the application wants to leave, and has not left yet"),
+    ModelVariable("enable_due", NO_YES, False, (), "the listener has heard now that partitions have come, and they are not enabled yet"),
     ModelVariable("callback", ("none", "revoked", "lost"), "none", (), "the listener runs, and was told this"),
     ModelVariable("suspect", NO_YES, False, (), "what happens now says that the coordinator is gone"),
 )  # fmt: skip
@@ -109,6 +112,8 @@ _WORDS: Final[Mapping[str, _Entry]] = MappingProxyType(
                 ("to-a-known-coordinator", "@coordinator_known"),
                 ("commit-what-is-owned", "@owned and @in_group and @identity == 'member' and not @lost"),
                 ("no-commit-in-a-rebalance", "@call_out == 'none'"),
+                ("commit-if-configured", "@auto_commit"),
+                ("commit-waits", "not @commit_rests"),
             ),
             (("@commit_out", "True"),),
         ),
@@ -116,7 +121,8 @@ _WORDS: Final[Mapping[str, _Entry]] = MappingProxyType(
             (
                 ("callbacks-alternate", "not @revoke_due"),
                 ("paused-before-revoked", "@pending_said"),
-                ("lost-was-owned", "not @lost or @owned"),
+                ("lost-was-owned", "not (@lost or @leaving) or @owned"),
+                ("lost-by-losing", "not @lost or @given != 'member' or not @assign_due"),
                 ("commit-comes-first", "@commit_done or not (@auto_commit and @owned) or @lost or @leaving"),
             ),
             (("@revoke_due", "True"),),
@@ -136,7 +142,7 @@ _WORDS: Final[Mapping[str, _Entry]] = MappingProxyType(
                 ("@commit_done", "False"),
             ),
         ),
-        "partition_enabled": ((), (("@added_said", "False"), ("@commit_done", "False"))),
+        "partition_enabled": ((), (("@added_said", "False"), ("@enable_due", "False"), ("@commit_done", "False"))),
         "ERROR": ((), (("@raised", "True"),)),
         "coordinator_lost": (
             (("forget-then-fail", "not @coordinator_known"), ("forget-with-reason", "@suspect")),
@@ -146,6 +152,7 @@ _WORDS: Final[Mapping[str, _Entry]] = MappingProxyType(
                 ("@join_rests", "@join_rests or @call_out != 'none'"),
                 ("@call_out", "'none'"),
                 ("@heartbeat_out", "False"),
+                ("@commit_rests", "@commit_rests or @commit_out"),
                 ("@commit_out", "False"),
             ),
         ),
@@ -162,12 +169,14 @@ _WORDS: Final[Mapping[str, _Entry]] = MappingProxyType(
                 ("@call_out", "'none'"),
                 ("@generation_unused", "False"),
                 ("@commit_out", "False"),
+                ("@commit_rests", "@commit_rests and @leaving"),
                 ("@commit_done", "False"),
             ),
         ),
         "leave_needed": (
-            (),
+            (("leaves-if-asked", "@leave_asked"),),
             (
+                ("@leave_asked", "False"),
                 ("@left", "True"),
                 ("@call_out", "'none'"),
                 ("@generation_unused", "False"),
@@ -194,10 +203,12 @@ _OUTCAST = (
     ("@heartbeat_out", "False"),
     ("@commit_out", "False"),
     ("@in_group", "False"),
+    ("@commit_rests", "False"),
     ("@commit_done", "False"),
 )
 _STALE = (*_OUTCAST, ("@given", "'id' if @given != 'none' else 'none'"))
 _RESTS = (*_ENDS, ("@join_rests", "True"))
+_COMMIT_RESTS = (("@commit_out", "False"), ("@commit_rests", "@commit_rests or @commit_out"))
 _ANNOUNCED = (("@rejoin_due", "@rejoin_due or @call_out == 'none'"),)
 _SUSPECT = (("@suspect", "True"),)
 _LATER = (("@heartbeat_out", "False"), ("@beat_due", "False"))
@@ -250,8 +261,9 @@ _EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
         "heartbeat_illegal_generation": _STALE,
         "heartbeat_fenced": _FENCED,
         "commit_settled": (("@commit_out", "False"), ("@commit_done", "@commit_done or @commit_out")),
-        "commit_retriable": (("@commit_out", "False"),),
-        "commit_coordinator_gone": (("@commit_out", "False"), *_SUSPECT),
+        "commit_retriable": _COMMIT_RESTS,
+        "commit_coordinator_gone": (*_COMMIT_RESTS, *_SUSPECT),
+        "commit_backoff_elapsed": (("@commit_rests", "False"),),
         "commit_rebalance_in_progress": (
             ("@commit_out", "False"),
             ("@commit_done", "@commit_done or @commit_out"),
@@ -270,6 +282,7 @@ _EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
         ),
         "commit_deadline_expired": (
             ("@commit_out", "False"),
+            ("@commit_rests", "False"),
             ("@commit_done", "@commit_done or @commit_step != 'none'"),
         ),
         "callback_started": (("@callback", "'lost' if @lost else 'revoked'"),),
@@ -279,7 +292,10 @@ _EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
             ("@callback", "'none'"),
             ("@rejoin_due", "@rejoin_due or @in_group"),
         ),
-        "partitions_assigned": (("@assign_due", "False"),),
+        "partitions_assigned": (
+            ("@assign_due", "False"),
+            ("@enable_due", "@added_said and not @pending_said and @owned"),
+        ),
         "application_polled": (
             ("@may_join", "@subscribed"),
             ("@poll_late", "False"),
@@ -288,7 +304,9 @@ _EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
         "rejoin_requested": (("@rejoin_due", "@rejoin_due or @rebalance != 'UNJOINED'"),),
         "leave_requested": (
             *_ENDS,
+            ("@leave_asked", "@subscribed or @given != 'none'"),
             ("@commit_out", "False"),
+            ("@commit_rests", "False"),
             ("@commit_done", "False"),
             ("@join_rests", "False"),
         ),
@@ -328,6 +346,7 @@ _AFTER: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
         **dict.fromkeys(_TOLD, (("errors-are-told", "@raised"),)),
         **dict.fromkeys(_DOUBTED, (("suspect-is-forgotten", "not @suspect"),)),
         "partitions_revoked": (("revoked-is-removed", "not @removal_due"),),
+        "partitions_assigned": (("assigned-is-enabled", "not @enable_due"),),
         "poll_interval_expired": (
             ("stalled-member-leaves", "not @stalled or not @in_group and (@static or @said_goodbye)"),
         ),
@@ -342,7 +361,10 @@ def after_event(event: str, indexed: bool) -> Block:
     checks = tuple((name, holds) for name, holds in _AFTER.get(event, ()))
     ended = (
         ("@given", "'none' if @left or @stalled and @static else @given"),
-        *((f"@{name}", "False") for name in ("raised", "said_goodbye", "left", "stalled", "suspect", "removal_due")),
+        *(
+            (f"@{name}", "False")
+            for name in ("raised", "said_goodbye", "left", "stalled", "suspect", "removal_due", "enable_due")
+        ),
     )
     return _block((checks, ended), indexed)
 
