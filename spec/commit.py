@@ -7,8 +7,10 @@ too, and comes again after the retry backoff (rules M3, D3). Whatever happens, a
 
 **Order.** Commits go out one after the other, in the order of the calls: a commit that is `behind` waits, whatever the coordinator is
 (rule M6). One waits for something else and lets others pass: the commit before a rebalance, while the application still holds records,
-of which only its next poll says that they are processed (rule M4). The commit of the
-interval is not begun while another automatic one is under way (rule M5).
+of which only its next poll says that they are processed (rule M4); who has passed it also goes before it from then on. The commit of the
+interval is not begun while another automatic one is under way (rule M5). What an automatic commit covers is taken when it is sent, but
+no later than the application asks for the commit behind it: else that one would take back what the automatic one has committed (rule M6,
+`composition/commits_together.py`).
 
 **As whom.** Member id and generation are read together when the request is sent, not when it was asked for (rule M1). A consumer that
 assigned its partitions itself commits as nobody: generation -1, no member id, no instance id (rules M1, X1, D8). Between JoinGroup and

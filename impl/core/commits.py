@@ -6,7 +6,10 @@ together at the moment of sending (rule M1): in a rebalance a commit fails witho
 
 Automatic commits cover what the application has shown to have processed by polling again, never more (rule M4). The one
 before a rebalance therefore waits for that poll if records are still with the application; the callback waits for the
-same poll anyway.
+same poll anyway. Commits of the application that are asked for meanwhile pass it, and it goes out behind them.
+
+What an automatic commit covers is taken when it is sent; but when the application asks for a commit behind it, at the latest.
+Otherwise it could carry more than that one, which would then rewind it (rule M6).
 """
 
 from __future__ import annotations
@@ -56,13 +59,14 @@ PERSISTENT = (Purpose.SYNC, Purpose.REBALANCE, Purpose.CLOSE)
 
 @dataclass(slots=True, eq=False)
 class Operation:
-    """One commit on its way. Automatic ones take their offsets when they are sent."""
+    """One commit on its way. Automatic ones take their offsets when they are sent, unless they are `fixed` before."""
 
     purpose: Purpose
     offsets: Mapping[TopicPartition, OffsetAndMetadata]
     future_id: int | None = None
     deadline_ms: int | None = None
     sent: Sent | None = None
+    fixed: bool = False
 
 
 class Commits:
@@ -94,6 +98,7 @@ class Commits:
     def commit(self, event: Commit) -> None:
         """The application wants one: with a deadline it waits for the outcome, without one it is tried once."""
         self._core.connection.asked()
+        self._fix_what_goes_before()
         purpose = Purpose.ASYNC if event.deadline_ms is None else Purpose.SYNC
         self._append(Operation(purpose, dict(event.offsets), event.future_id, event.deadline_ms))
 
@@ -137,8 +142,17 @@ class Commits:
         return any(operation.purpose not in (Purpose.SYNC, Purpose.ASYNC) for operation in self._queue)
 
     def _append(self, operation: Operation) -> None:
-        self._queue.append(operation)
+        """Behind the others, but before one that awaits a poll: that lets it pass (rule M4) and comes after it (rule M6)."""
+        passed = (place for place, other in enumerate(self._queue) if other.sent is None and self._awaits_poll(other))
+        self._queue.insert(next(passed, len(self._queue)), operation)
         self._watch_deadlines()
+
+    def _fix_what_goes_before(self) -> None:
+        """From now on the commits that are under way cover no more than now: the next one must not rewind them (rule M6)."""
+        for operation in self._queue:
+            if not operation.fixed and not self._awaits_poll(operation):
+                operation.offsets = self._offsets_of(operation) if operation.sent is None else operation.offsets
+                operation.fixed = True
 
     # Sending ---------------------------------------------------------------------------------------------------------
 
@@ -175,7 +189,8 @@ class Commits:
     def _offsets_of(self, operation: Operation) -> Mapping[TopicPartition, OffsetAndMetadata]:
         if operation.purpose in (Purpose.SYNC, Purpose.ASYNC):
             return operation.offsets
-        return self._subscription.to_commit()
+        left = self._subscription.to_commit()
+        return {tp: operation.offsets[tp] for tp in left if tp in operation.offsets} if operation.fixed else left
 
     def _refusal(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> KafkaError | None:
         """Why this commit must not be sent now; None if it may."""

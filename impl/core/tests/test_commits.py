@@ -357,6 +357,52 @@ def test_M4_the_commit_before_a_rebalance_waits_until_the_records_are_processed(
     assert scene.sent(OffsetCommitRequest)[0].offsets == {P0: OffsetAndMetadata(15)}
 
 
+def _committed(scene: Scene) -> list[int]:
+    """Every commit is answered; which offsets of P0 were sent, in order."""
+    while scene.is_waiting("OffsetCommit"):
+        scene.answer("OffsetCommit")
+    return [request.offsets[P0].offset for request in scene.sent(OffsetCommitRequest)]
+
+
+def test_M6_an_automatic_commit_that_waits_covers_no_more_than_the_applications_behind_it() -> None:
+    """Counterexample of the model commits-2: the application reads on before a coordinator is found."""
+    scene = with_dirty_position()
+    scene.heartbeat("NOT_COORDINATOR")
+    scene.expire("auto_commit")
+    scene.do(asynchronous(offset=12))
+    scene.subscription.seek(P0, 20)
+    scene.poll()
+    scene.coordinator_found()
+    assert _committed(scene) == [12, 12]
+    scene.expire("auto_commit")
+    assert _committed(scene) == [12, 12, 20]
+
+
+def test_M6_an_automatic_commit_that_is_tried_again_covers_no_more_than_the_applications_behind_it() -> None:
+    scene = with_dirty_position(retry_backoff_ms=100)
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.do(asynchronous(offset=12))
+    scene.subscription.seek(P0, 20)
+    scene.answer("OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS")
+    scene.pass_ms(100)
+    assert _committed(scene)[:3] == [12, 12, 12]
+
+
+def test_M6_who_passes_the_commit_before_a_rebalance_also_goes_before_it() -> None:
+    """It covers what is processed by the next poll; the application's, asked for before that, must not come after it."""
+    scene = Scene(enable_auto_commit=True).stable(0)
+    records = Buffered(P0, next(iter(scene.subscription.fetchable().values()))[0], 10, b"...", 20)
+    scene.subscription.buffer(records)
+    scene.poll()
+    scene.subscription.advance(records, 10, 15, exhausted=True)
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.heartbeat("NOT_COORDINATOR")
+    scene.do(asynchronous(offset=12))
+    scene.poll()
+    scene.coordinator_found()
+    assert _committed(scene) == [12, 15]
+
+
 @pytest.mark.parametrize("error", PASSING + GONE)
 def test_a_timed_commit_is_tried_again_after_the_backoff(error: str) -> None:
     scene = with_dirty_position(auto_commit_interval_ms=60_000, retry_backoff_ms=100)
