@@ -15,8 +15,8 @@ someone has, whether one is left. (With a third id the same holds, in twenty tim
 a request names the group's generation, and whether there is room or a common protocol is open at each request, and not remembered.
 A client may send a request while another of it is parked: the first one is forgotten then, as its connection is. Time is left out: a
 timer that runs may run out. Of two writes that are under way only the last is followed to its end; that the group is empty is in the
-log at once. An Empty group is also asked by ids that say they are a member's, or were replaced: nobody could be, but the table has
-an answer.
+log at once. An Empty group is also asked by ids that say they are a member's, or were replaced, and may be full: that cannot be, but
+the table has an answer.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from groupspec.spec.composition.group_records import (
     each,
     words,
 )
-from groupspec.spec.composition.group_requests import FACTS_OF, Facts, may_come
+from groupspec.spec.composition.group_requests import FACTS_OF, Facts, may_come, told
 from groupspec.spec.composition.machines import Freedom, MachineCode, conjunction, prune
 from groupspec.spec.properties import FAULT
 
@@ -121,7 +121,7 @@ def _moments(observed: bool) -> Iterator[Procedure]:
 def _environment(code: MachineCode) -> Iterator[Action]:
     for event, facts_of in FACTS_OF.items():
         for facts in facts_of():
-            name = "_".join([event.removeprefix("group_"), *_told(facts)])
+            name = "_".join([event.removeprefix("group_"), *told(facts)])
             yield _action(code, event, name, may_come(event, facts), facts)
     yield from _timers(code)
     yield from _log(code)
@@ -135,12 +135,12 @@ def _timers(code: MachineCode) -> Iterator[Action]:
     yield _action(code, delay, "initial_delay_is_prolonged", "clock == 'delay' and newcomer", prolonged)
     yield _action(code, delay, "initial_delay_ends", "clock == 'delay'", ended, fair="weak")
     yield _action(code, "group_sync_timeout", "sync_timeout", "clock == 'sync'", fair="weak")
-    for event, clock, facts in (
-        ("group_rebalance_timeout", "rebalance", {}),
-        (delay, "delay", ended),
-        ("group_sync_timeout", "sync", {}),
+    for event, name, clock, facts in (
+        ("group_rebalance_timeout", "late_rebalance_timeout", "rebalance", {}),
+        (delay, "late_initial_delay_is_prolonged", "delay", prolonged),
+        (delay, "late_initial_delay_ends", "delay", ended),
+        ("group_sync_timeout", "late_sync_timeout", "sync", {}),
     ):
-        name = f"late_{event.removeprefix('group_')}"
         yield _action(code, event, name, f"clock != '{clock}'", facts, check=after("late"))
 
 
@@ -188,15 +188,3 @@ def _action(
     known = vocabulary.EVENTS[event]
     parameters = (("i", "members"),) if index else ()
     return Action(name, parameters, conjunction(f"{FAULT} == 'none'", guard), body, known.kind, fair, known.doc)  # type: ignore[arg-type]
-
-
-def _told(facts: Facts) -> Iterator[str]:
-    """The facts of a request as parts of a name."""
-    for name, value in facts.items():
-        if name == "requester":
-            yield str(value) if value != "none" else "no_id"
-        elif value is not _USUAL.get(name, False):
-            yield name if value else f"not_{name}"
-
-
-_USUAL: Final = {name: variable.initial for name, variable in vocabulary.VARIABLES.items() if variable.kind == "input"}

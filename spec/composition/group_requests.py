@@ -1,7 +1,6 @@
 """The requests and sessions that may reach the group alone: which facts go together, and when a correct client may send them.
 
-The facts of a request are the inputs of its event. Each combination that the group could tell from another is an action of its own; a
-fact that no check reads before the request is refused is left as it is by default.
+The facts of a request are the inputs of its event. Each combination that the group could tell from another is an action of its own.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from groupspec.spec.terms import Value
 
 Facts: TypeAlias = Mapping[str, Value]
 
+_USUAL: Final = {name: variable.initial for name, variable in vocabulary.VARIABLES.items() if variable.kind == "input"}
 _REQUESTERS: Final = vocabulary.VARIABLES["requester"].domain
 _NO_YES: Final = (False, True)
 _BARE: Final = "(phase == 'empty' or phase == 'gone')"
@@ -35,35 +35,47 @@ _NAMED: Final[Mapping[Value, str]] = MappingProxyType(
 """When an id may be called what. An Empty group and one that is gone are asked by anybody."""
 
 
+_OLD: Final[Facts] = {"requires_member_id": False}
+_CHANGED: Final[Facts] = {"metadata_changed": True}
+_LEADS: Final[Facts] = {"is_leader": True}
+
+_WHO_JOINS: Final[tuple[Facts, ...]] = (
+    {"requester": "none"},
+    {"requester": "none", **_OLD},
+    {"requester": "none", "fresh_instance": True},
+    {"requester": "none", "replaces_static": True},
+    {"requester": "none", "replaces_static": True, "protocol_changes": True},
+    {"requester": "pending"},
+    {"requester": "member"},
+    {"requester": "member", **_LEADS},
+    {"requester": "member", **_CHANGED},
+    {"requester": "member", **_CHANGED, **_LEADS},
+    {"requester": "unknown"},
+    {"requester": "fenced"},
+)
+"""Who sends JoinGroup, and with what: each may fail each of the checks."""
+
+_ALSO_JOIN: Final[tuple[Facts, ...]] = (
+    {"requester": "none", "replaces_static": True, **_CHANGED},
+    {"requester": "none", "protocol_changes": True},
+    {"requester": "member", **_OLD},
+    {"requester": "unknown", **_OLD},
+    {"requester": "fenced", **_CHANGED},
+)
+"""The same in an older version, or with other protocols: nothing that the group looks at."""
+
+
 def _joins() -> Iterator[Facts]:
-    plain: dict[str, Value] = dict.fromkeys(vocabulary.EVENTS["group_join"].inputs, False)
-    plain |= {"requires_member_id": True, "in_session_range": True, "has_room": True, "protocol_accepted": True}
-    who: list[dict[str, Value]] = [
-        {"requester": "none"},
-        {"requester": "none", "requires_member_id": False},
-        {"requester": "none", "fresh_instance": True},
-        {"requester": "none", "replaces_static": True},
-        {"requester": "pending"},
-        {"requester": "member"},
-        {"requester": "unknown"},
-        {"requester": "fenced"},
-    ]
-    for one, (ranged, room, protocol) in product(who, product(_NO_YES, repeat=3)):
-        checked = {"in_session_range": ranged, "has_room": room, "protocol_accepted": protocol}
-        facts = {**plain, **one, **checked}
-        yield facts
-        if ranged and room and protocol and facts["replaces_static"]:
-            yield {**facts, "protocol_changes": True}
-        if ranged and room and protocol and facts["requester"] == "member":
-            yield from ({**facts, "metadata_changed": m, "is_leader": a} for m, a in ((False, True), (True, False), (True, True)))  # fmt: skip
+    usual = {name: _USUAL[name] for name in vocabulary.EVENTS["group_join"].inputs}
+    for who, (ranged, room, protocol) in product(_WHO_JOINS, product(_NO_YES, repeat=3)):
+        yield {**usual, **who, "in_session_range": ranged, "has_room": room, "protocol_accepted": protocol}
+    yield from ({**usual, **who} for who in _ALSO_JOIN)
 
 
 def _syncs() -> Iterator[Facts]:
-    for requester, current, protocol in product(_REQUESTERS, _NO_YES, _NO_YES):
-        facts = {"requester": requester, "generation_matches": current, "protocol_accepted": protocol, "is_leader": False}  # fmt: skip
-        yield facts
-        if requester == "member" and current:
-            yield {**facts, "is_leader": True}
+    for requester, current, protocol, leads in product(_REQUESTERS, _NO_YES, _NO_YES, _NO_YES):
+        if requester == "member" or not leads:
+            yield {"requester": requester, "generation_matches": current, "protocol_accepted": protocol, "is_leader": leads}  # fmt: skip
 
 
 def _heartbeats() -> Iterator[Facts]:
@@ -122,7 +134,15 @@ def _conditions(event: str, facts: Facts) -> Iterator[str]:
     else:
         yield _NAMED[requester]
     if not facts.get("has_room", True):
-        room = "phase == 'joining' or phase == 'gone'"
-        yield room if requester == "member" else "phase != 'empty'"
+        yield "phase != 'syncing' and phase != 'stable'" if requester == "member" else "True"
     if not facts.get("group_known", True):
         yield "phase == 'empty' and all(not pending[j] for j in members)"
+
+
+def told(facts: Facts) -> Iterator[str]:
+    """The facts of a request as parts of a name: those that are not as usual."""
+    for name, value in facts.items():
+        if name == "requester":
+            yield str(value) if value != "none" else "no_id"
+        elif value is not _USUAL[name]:
+            yield name if value else f"not_{name}"
