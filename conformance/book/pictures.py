@@ -32,20 +32,21 @@ def picture(table: Table) -> str:
             text = svg(source)
         except LayoutProblem:
             return ""
-    return _with_links(embedded(text), table.states)
+    return _with_links(embedded(text), table)
 
 
-def _with_links(text: str, states: tuple[str, ...]) -> str:
+def _with_links(text: str, table: Table) -> str:
     root = ElementTree.fromstring(text)
     for parent in list(root.iter(f"{{{_SVG}}}g")):
         for heading in parent.findall(f"{{{_SVG}}}text[@font-size='{_TITLE_SIZE}']"):
             parent.remove(heading)
         for place, child in enumerate(list(parent)):
             title = child.findtext(f"{{{_SVG}}}title", "")
-            if child.get("class") == "node" and title in states:
+            if child.get("class") == "node" and title in table.states:
                 link = ElementTree.Element(f"{{{_SVG}}}a", {"href": f"#{title}"})
                 parent[place] = link
                 link.append(child)
-    root.set("role", "img")
+    root.set("role", "group")
+    root.set("aria-label", f"State diagram of {table.name}: {', '.join(table.states)}. The rows beneath say the same.")
     written = ElementTree.tostring(root, encoding="unicode")
     return re.sub(r"(</?)ns0:", r"\1", written).replace("xmlns:ns0=", "xmlns=")
