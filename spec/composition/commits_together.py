@@ -81,7 +81,10 @@ OF_APPLICATION: Final = "(asked[{0}] == 'sync' or asked[{0}] == 'async')"
 AUTOMATIC: Final = "(asked[{0}] == 'timed' or asked[{0}] == 'rebalance' or asked[{0}] == 'close')"
 _WAITS: Final = _any("asked[j] == 'sync' or asked[j] == 'close'")
 """The application is inside commit() or close()."""
-_REBALANCES: Final = _any("asked[j] == 'rebalance'")
+_REBALANCES: Final = (
+    "not all(asked[j] != 'rebalance' for j in members)"  # TLC counts a step for each witness of an `any`
+)
+_NO_REBALANCE: Final = "all(asked[j] != 'rebalance' for j in members)"
 _LATER_ONES: Final = _any("asked[j] == 'rebalance' or asked[j] == 'close'")
 _AWAITS_POLL: Final = "asked[j] == 'rebalance' and handed_out"
 _BEHIND: Final = f"any(asked[j] != 'nothing' and not ({_AWAITS_POLL}) for j in members if j != i)"
@@ -161,7 +164,7 @@ def _beginnings(code: MachineCode, taken: str) -> Iterator[Action]:
         "commit_async_called_with_nothing": ("async", may, "'nothing'"),
         "auto_commit_due": ("timed", conjunction(member, f"not {_any(AUTOMATIC.format('j'))}"), "'owned'"),
         "rebalance_commit_due": ("rebalance", f"{member} and not {_LATER_ONES}", "'nothing' if handed_out else 'owned'"),
-        "close_commit_due": ("close", conjunction(member, may, f"not {_REBALANCES}"), "'owned'"),
+        "close_commit_due": ("close", conjunction(member, may, _NO_REBALANCE), "'owned'"),
     }  # fmt: skip
     for name, (purpose, guard, covers) in begins.items():
         event = name.removesuffix("_with_nothing")
@@ -186,7 +189,7 @@ def _changes(code: MachineCode) -> Iterator[Action]:
     polled = (dates, *_all_hear(code, "application_polled"))
     for records in _NO_YES:
         name = "poll_returns_records" if records else "poll_returns_nothing"
-        guard = conjunction(f"not {_WAITS}", f"not {_REBALANCES}" if records else "True")
+        guard = conjunction(f"not {_WAITS}", _NO_REBALANCE if records else "True")
         yield _action(name, guard, (*polled, Set((("handed_out", str(records)),))), "application")
     for standing in _STANDINGS:
         inputs = {"standing_now": f"'{standing}'", "covers_now": "covers[i]", "same_identity": "True"}
@@ -204,7 +207,9 @@ def _changes(code: MachineCode) -> Iterator[Action]:
     for event in ("lookup_retriable", "lookup_fatal"):
         yield _action(event, "not somebody", _all_hear(code, event, current="True"), "message")
     yield _action("rebalance_given_up", _REBALANCES, _all_hear(code, "rebalance_given_up"), "message")
-    yield _action("stopped", _any("asked[j] != 'nothing'"), _all_hear(code, "stopped"), "application")
+    yield _action(
+        "stopped", "not all(asked[j] == 'nothing' for j in members)", _all_hear(code, "stopped"), "application"
+    )
 
 
 def _answers(code: MachineCode) -> Iterator[Action]:
