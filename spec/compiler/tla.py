@@ -15,7 +15,6 @@ What TLC cannot say is said in another way, or left to the other engines:
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from groupspec.spec.compiler.model import (
@@ -30,7 +29,7 @@ from groupspec.spec.compiler.model import (
 )
 from groupspec.spec.compiler.tla_body import BodyWriter
 from groupspec.spec.compiler.tla_names import has_possible, module_name, operator_names
-from groupspec.spec.compiler.tla_text import WIDTH, Expressions, Lines, comment, constant, hang, values
+from groupspec.spec.compiler.tla_text import WIDTH, Expressions, Lines, comment, constant, hang, parts_of, values
 
 __all__ = ["callees_first", "module_name", "tla", "tla_config"]
 
@@ -157,8 +156,7 @@ class _Module:
     def _action(self, action: Action) -> Iterator[str]:
         parameters = [name for name, _ in action.parameters]
         bound = {name: name for name in parameters}
-        guard = expression(action.guard or "True")
-        parts = guard.values if isinstance(guard, ast.BoolOp) and isinstance(guard.op, ast.And) else [guard]
+        parts = parts_of(expression(action.guard or "True"))
         conditions = [hang("/\\ ", Expressions("state", bound).lines(part, WIDTH - 7)) for part in parts]
         if has_possible(self.model, action):
             yield f"{self._head(action, parameters, 'guard')} =="

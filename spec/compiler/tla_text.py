@@ -160,6 +160,13 @@ class Expressions:
         return f"{sign} {written} \\in {loop.iter.id.title()} :", inner, generator.elt, condition
 
 
+def parts_of(condition: ast.expr) -> list[ast.expr]:
+    """The conditions that a conjunction is made of; one that is none stands for itself."""
+    if isinstance(condition, ast.BoolOp) and isinstance(condition.op, ast.And):
+        return list(condition.values)
+    return [condition]
+
+
 def subscripts(node: ast.expr) -> tuple[str, list[ast.expr]]:
     """`owns[i][p]` as the name and its indices."""
     indices: list[ast.expr] = []

@@ -32,7 +32,7 @@ def test_lines_are_short_enough_to_be_read() -> None:
         "Grant(s, i, polite) ==\n    IF polite\n    THEN [s EXCEPT !.owner = i,\n",
         '    /\\ state\' = Grant(state, i, state.client[i] = "WAITING")\n',
         "    \\/ \\E i \\in Members : \\E p \\in Partitions : Mark(i, p)\n",
-        "    IN  Each1(Each1(s, 1), 2)\n",
+        "ClearMarks(s, i) ==\n    [s EXCEPT !.marked[i] = [p \\in Partitions |-> FALSE]]\n",
         "    /\\ \\A i \\in Members : SF_state(Lend(i))\n",
         '    (state.client[1] = "WAITING")\n    ~> (state.client[1] = "HOLDING")\n',
         "\\* one-holder (invariant): at most one client holds the lock\n",
