@@ -22,6 +22,7 @@ from groupspec.conformance.findings import runs
 from groupspec.conformance.held import files as held_files
 from groupspec.conformance.held.matrix import kill_matrix
 from groupspec.conformance.scores import files as score_files
+from groupspec.conformance.scores.page import scores_markdown
 from groupspec.conformance.stateful import routes
 from groupspec.conformance.vectors import making
 from groupspec.conformance.vectors.schema import SCHEMA
@@ -202,13 +203,13 @@ def _held_markdown() -> str:
 
 
 def _scores() -> str:
-    """Takes many minutes: every mutant of the specification against its properties."""
-    return score_files.scores_text(score_files.computed())
+    """Takes many minutes: every mutant of the specification against its properties, in each model that has changed."""
+    return score_files.scores_text(score_files.computed(known=score_files.committed()))
 
 
 def _scores_markdown() -> str:
     file = folder_path("conformance") / SCORES
-    return score_files.scores_markdown(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else ""
+    return scores_markdown(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else ""
 
 
 @cache

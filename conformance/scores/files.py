@@ -1,8 +1,9 @@
-"""The committed scores: `generated/scores.json`, and the same to be read, `scores.md`.
+"""The committed scores: `generated/scores.json`, and the same to be read, `scores.md` (see `page.py`).
 
-Computing them takes minutes, so freshness is judged by a hash: of every table, of every property, and of the models in which
-the mutants are tried. What the hash does not see, a change of the explorer or of the operators, the long tests see: they try
-a sample anew.
+Computing them takes many minutes, so freshness is judged by hashes, one for each model in which mutants are tried: of the tables
+of its machines, of the names of their mutants, and of the model, its properties included. Only what belongs to a model that has
+changed is computed anew. What a hash does not see, a change of the explorer or of what an operator does, the long tests see:
+they try a sample anew.
 """
 
 from __future__ import annotations
@@ -11,19 +12,19 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from groupspec.conformance.scores.killing import Score, scores
-from groupspec.conformance.scores.mutants import OPERATORS, SpecMutant, mutants
+from groupspec.conformance.scores.mutants import SpecMutant, mutants
 from groupspec.conformance.scores.subjects import PROFILE, Subject, subjects
-from groupspec.spec.compiler.tables import each_table, tables
+from groupspec.spec.compiler.table import Table
+from groupspec.spec.compiler.tables import tables
 
 FORMAT_VERSION: Final = 1
 COMMITTED: Final = Path(__file__).resolve().parent.parent / "generated" / "scores.json"
 MACHINES: Final = ("timeouts", "rebalance", "connection", "subscription", "commit", "broker_group")
-_TOGETHER: Final = (("subscription",), ("commit",), ("timeouts", "rebalance", "connection"), ("broker_group",))
-"""Machines whose mutants are tried in the same models."""
 FATES: Final = ("killed", "survived", "equivalent", "idle", "undecided", "untried")
 WANTED: Final = 0.95
 """So many of those that are not equivalent must be killed."""
@@ -31,54 +32,89 @@ MOST_EQUIVALENT: Final = 0.05
 """No more may be equivalent, of those that make a difference."""
 
 
-def spec_hash() -> str:
-    """Of every table, and of every model in which mutants are tried, its properties included."""
-    digest = hashlib.sha256()
-    for table in sorted(each_table(), key=lambda table: table.label):
-        digest.update(f"{table.label} {table.hash}\n".encode())
+@dataclass(frozen=True)
+class Trial:
+    """A model, and all the mutants of its machines.
+
+    Attributes:
+        subject: The model.
+        tables: Of its machines.
+        mutants: In the order of the tables.
+    """
+
+    subject: Subject
+    tables: tuple[Table, ...]
+    mutants: tuple[SpecMutant, ...]
+
+    @property
+    def hash(self) -> str:
+        """Of all that decides what becomes of the mutants, but for the operators and the explorer."""
+        digest = hashlib.sha256(self.subject.model.hash.encode())
+        for name in (*(table.hash for table in self.tables), *(mutant.id for mutant in self.mutants)):
+            digest.update(f"{name}\n".encode())
+        return digest.hexdigest()
+
+
+def trials(every: int = 1) -> Iterator[Trial]:
+    """Every model; `every`: with one of so many mutants only."""
     for subject in subjects():
-        digest.update(f"{subject.name} {subject.model.hash}\n".encode())
-    return digest.hexdigest()
+        used = tuple(tables()[name, subject.rebalance or "eager", PROFILE] for name in subject.machines)
+        yield Trial(subject, used, tuple(m for table in used for m in mutants(table))[::every])
 
 
-def sampled(every: int = 1) -> Iterator[tuple[list[SpecMutant], list[Subject]]]:
-    """Mutants with the models to try them in; `every`: the first of so many only, in the order of the tables."""
-    tried = list(subjects())
-    for machines in _TOGETHER:
-        for rebalance in dict.fromkeys(s.rebalance for s in tried if set(machines) <= set(s.machines)):
-            chosen = [s for s in tried if s.rebalance == rebalance and set(machines) <= set(s.machines)]
-            known = [m for name in machines for m in mutants(tables()[name, rebalance or "eager", PROFILE])]
-            yield known[::every], chosen
+def computed(
+    every: int = 1, said: Callable[[str], None] = lambda _: None, known: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The committed form.
+
+    Args:
+        every: One of so many mutants only.
+        said: Told how far it is.
+        known: What was computed before: models that have not changed since are taken from there.
+    """
+    before: Mapping[str, str] = known["models"] if known is not None and known["every"] == every else {}
+    rows: list[dict[str, Any]] = []
+    models: dict[str, str] = {}
+    for trial in trials(every):
+        name = trial.subject.name
+        models[name] = trial.hash
+        if known is not None and before.get(name) == trial.hash:
+            rows += [row for row in known["mutants"] if row["model"] == name]
+        else:
+            rows += [score_row(trial, score) for score in scores(trial.mutants, [trial.subject], said)]
+    return {"format": FORMAT_VERSION, "every": every, "models": models, "mutants": rows}
 
 
-def computed(every: int = 1, said: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
-    """The committed form, computed anew."""
-    rows = [
-        {"rebalance": chosen[0].rebalance, **score_row(score)}
-        for known, chosen in sampled(every)
-        for score in scores(known, chosen, said)
-    ]
-    return {"format": FORMAT_VERSION, "spec": spec_hash(), "every": every, "mutants": rows}
-
-
-def score_row(score: Score) -> dict[str, Any]:
+def score_row(trial: Trial, score: Score) -> dict[str, Any]:
     """One mutant, as it is committed."""
-    mutant = score.mutant
     return {
-        "id": mutant.id,
-        "machine": mutant.machine,
-        "operator": mutant.operator,
+        "model": trial.subject.name,
+        "id": score.mutant.id,
+        "machine": score.mutant.machine,
+        "operator": score.mutant.operator,
         "fate": score.fate,
         "by": list(score.by),
-        "model": score.model,
     }
 
 
 def scores_text(data: Mapping[str, Any]) -> str:
     """As it is committed: one mutant a line."""
     lines = ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in data["mutants"])
-    head = ",\n".join(f" {json.dumps(name)}: {json.dumps(data[name])}" for name in ("format", "spec", "every"))
+    head = ",\n".join(f" {json.dumps(name)}: {json.dumps(data[name])}" for name in ("format", "every", "models"))
     return f'{{\n{head},\n "mutants": [\n{lines}\n ]\n}}\n'
+
+
+def committed() -> dict[str, Any] | None:
+    """What is committed; None if nothing is, or nothing that can be read."""
+    try:
+        data = json.loads(COMMITTED.read_text(encoding="utf-8"))
+    except (FileNotFoundError, json.JSONDecodeError):
+        return None
+    return None if _unreadable(data) else data
+
+
+def _unreadable(data: object) -> bool:
+    return not isinstance(data, dict) or data.get("format") != FORMAT_VERSION
 
 
 def problems(text: str) -> list[str]:
@@ -87,15 +123,18 @@ def problems(text: str) -> list[str]:
         data = json.loads(text)
     except json.JSONDecodeError as problem:
         return [f"scores.json can't be read: {problem}"]
-    if not isinstance(data, dict) or data.get("format") != FORMAT_VERSION:
-        return ["scores.json has another format"]
-    if data.get("spec") != spec_hash():
-        return ["tables, models or properties have changed since the scores were computed: groupspec verify --scores"]
-    return []
+    if _unreadable(data):
+        return ["scores.json has another format: groupspec verify --scores"]
+    expected = {trial.subject.name: trial.hash for trial in trials(data["every"])}
+    return [
+        f"{name}: its tables, mutants or properties have changed since its scores were computed: groupspec verify --scores"
+        for name in dict.fromkeys((*expected, *data["models"]))
+        if expected.get(name) != data["models"].get(name)
+    ]
 
 
 def is_current(text: str) -> bool:
-    """Whether committed scores are what they should be, as far as the hash tells."""
+    """Whether committed scores are what they should be, as far as the hashes tell."""
     return not problems(text)
 
 
@@ -111,58 +150,3 @@ def share_equivalent(rows: Iterable[Mapping[str, Any]]) -> float:
     fates = Counter(row["fate"] for row in rows)
     different = sum(fates[fate] for fate in ("killed", "survived", "equivalent", "undecided"))
     return fates["equivalent"] / different if different else 0.0
-
-
-def scores_markdown(data: Mapping[str, Any]) -> str:
-    """The scores as a page."""
-    rows = data["mutants"]
-    lines = [
-        "# Which property notices which slip",
-        "",
-        "Each row of the specification is changed in one respect; a property must notice in one of the models.",
-        "Computed by `groupspec verify --scores`; not to be edited.",
-        "",
-        f"{len(rows)} mutants"
-        + ("." if data["every"] == 1 else f", a sample: one of {data['every']}.")
-        + f" Of those that are not equivalent {share_killed(rows):.1%} are killed. Specification {data['spec'][:12]}.",
-        "",
-        "*idle*: in no state that can be reached does it make a difference, not even to a variable that nobody sees.",
-        "*equivalent*: it does, but neither what is said nor any property tells. Both are shown by exhausting mutant and",
-        "specification side by side; neither counts against the properties. *untried*: what the row needs is in no model.",
-        "",
-        *_table("machine", MACHINES, rows),
-        "",
-        *_table("operator", OPERATORS, rows),
-        "",
-        "## Properties",
-        "",
-        "| property | mutants that it notices | that only it notices |",
-        "|---|---:|---:|",
-    ]
-    noticed = Counter(name for row in rows for name in row["by"])
-    alone = Counter(row["by"][0] for row in rows if len(row["by"]) == 1)
-    lines += [
-        f"| {name} | {count} | {alone[name]} |" for name, count in sorted(noticed.items(), key=lambda x: (-x[1], x[0]))
-    ]
-    for fate, heading in _LISTED:
-        lines += ["", f"## {heading}", ""]
-        lines += [f"- `{row['id']}` {row['rebalance']}".rstrip() for row in rows if row["fate"] == fate] or ["None."]
-    return "\n".join(lines) + "\n"
-
-
-_LISTED: Final = (
-    ("survived", "Survivors"),
-    ("equivalent", "Equivalent"),
-    ("undecided", "Not compared to the end"),
-    ("untried", "Untried"),
-)
-
-
-def _table(column: str, values: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    yield f"| {column} | mutants | {' | '.join(FATES)} | killed of those not equivalent | equivalent of those not idle |"
-    yield "|---" + "|---:" * (len(FATES) + 3) + "|"
-    for value in values:
-        own = [row for row in rows if row[column] == value]
-        fates = Counter(row["fate"] for row in own)
-        counts = " | ".join(str(fates[fate]) for fate in FATES)
-        yield f"| {value} | {len(own)} | {counts} | {share_killed(own):.1%} | {share_equivalent(own):.1%} |"

@@ -9,6 +9,7 @@ import pytest
 from groupspec.conformance.scores import files
 from groupspec.conformance.scores.killing import Score, scores
 from groupspec.conformance.scores.mutants import OPERATORS, SpecMutant, mutants
+from groupspec.conformance.scores.page import scores_markdown
 from groupspec.conformance.scores.subjects import subjects
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
@@ -73,9 +74,9 @@ def test_what_is_idle_is_no_other_machine_at_all(of_partition: list[Score]) -> N
 
 
 def test_each_machine_is_tried_in_every_model_of_its_own() -> None:
-    tried = [({m.machine for m in known}, [s.name for s in chosen]) for known, chosen in files.sampled(200)]
-    assert set().union(*(machines for machines, _ in tried)) <= set(files.MACHINES)
-    assert sorted(name for _, names in tried for name in names) == sorted(s.name for s in subjects())
+    tried = {trial.subject.name: {mutant.machine for mutant in trial.mutants} for trial in files.trials()}
+    assert tried == {s.name: set(s.machines) for s in subjects()}
+    assert set().union(*tried.values()) == set(files.MACHINES)
 
 
 def test_a_mutant_of_another_machine_is_tried_nowhere() -> None:
@@ -98,14 +99,29 @@ def test_equivalent_are_so_many_of_those_that_make_a_difference() -> None:
 
 def test_committed_scores_are_judged_by_format_and_hash() -> None:
     assert files.problems("{") == [files.problems("{")[0]]
-    assert files.problems(json.dumps({"format": 0})) == ["scores.json has another format"]
-    assert "groupspec verify --scores" in files.problems(json.dumps({"format": 1, "spec": "old"}))[0]
+    assert files.problems(json.dumps({"format": 0})) == ["scores.json has another format: groupspec verify --scores"]
+    current = {trial.subject.name: trial.hash for trial in files.trials(40)}
+    data = {"format": 1, "every": 40, "models": current, "mutants": []}
+    assert files.problems(json.dumps(data)) == []
+    data["models"] = {**current, "partition-alone": "old", "gone": "old"}
+    assert [problem.partition(":")[0] for problem in files.problems(json.dumps(data))] == ["partition-alone", "gone"]
+
+
+def test_what_has_not_changed_is_not_computed_again() -> None:
+    rows = [{"model": trial.subject.name, "id": "as it was"} for trial in files.trials()]
+    known = {"format": 1, "every": 40, "models": {t.subject.name: t.hash for t in files.trials(40)}, "mutants": rows}
+    assert files.computed(40, known=known) == known
+    known["models"] = {**known["models"], "partition-alone": "old"}  # type: ignore[dict-item]
+    again = files.computed(40, known=known)
+    assert [row["fate"] for row in again["mutants"] if row["model"] == "partition-alone"] != []
+    assert again["mutants"][-1] == rows[-1]
 
 
 def test_the_page_says_the_same_as_the_data(of_partition: list[Score]) -> None:
-    rows = [{"rebalance": "", **files.score_row(score)} for score in of_partition]
-    data = {"format": 1, "spec": "0" * 64, "every": 1, "mutants": rows}
+    trial = next(trial for trial in files.trials() if trial.subject.name == "partition-alone")
+    rows = [files.score_row(trial, score) for score in of_partition]
+    data = {"format": 1, "every": 1, "models": {"partition-alone": trial.hash}, "mutants": rows}
     assert json.loads(files.scores_text(data)) == data
-    page = files.scores_markdown(data)
+    page = scores_markdown(data)
     assert f"| subscription | {len(rows)} |" in page
     assert "100.0%" in page
