@@ -6,23 +6,19 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import Final
 
-from groupspec.conformance.scores.files import COMMITTED, scores_markdown
+from groupspec import conformance
 
-
-@cache
-def _committed() -> dict[str, Any]:
-    if not COMMITTED.exists():
-        return {}
-    found: dict[str, Any] = json.loads(COMMITTED.read_text(encoding="utf-8"))
-    return found
+_GENERATED: Final = Path(conformance.__path__[0]) / "generated"
 
 
 @cache
 def notices() -> Mapping[str, str]:
     """Property to how many changed rows of the tables it notices, in words."""
-    rows = _committed().get("mutants", [])
+    file = _GENERATED / "scores.json"
+    rows = json.loads(file.read_text(encoding="utf-8"))["mutants"] if file.is_file() else []
     noticed = Counter(name for row in rows for name in row["by"])
     alone = Counter(row["by"][0] for row in rows if len(row["by"]) == 1)
     return {name: _said(count, alone[name]) for name, count in noticed.items()}
@@ -35,8 +31,8 @@ def _said(count: int, alone: int) -> str:
 
 def tested() -> str:
     """The scores as a page, less its title and what stands beside each property."""
-    if not _committed():
+    file = _GENERATED / "scores.md"
+    if not file.is_file():
         return ""
-    text = scores_markdown(_committed()).partition("\n")[2]
-    start, _, rest = text.partition("\n## Properties")
-    return start + rest[rest.index("\n## ") :] if "\n## " in rest else start
+    parts = file.read_text(encoding="utf-8").partition("\n")[2].split("\n## ")
+    return "\n## ".join(part for part in parts if not part.startswith("Properties\n"))
