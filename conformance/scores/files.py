@@ -11,8 +11,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -46,7 +47,7 @@ class Trial:
     tables: tuple[Table, ...]
     mutants: tuple[SpecMutant, ...]
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """Of all that decides what becomes of the mutants, but for the operators and the explorer."""
         digest = hashlib.sha256(self.subject.model.hash.encode())
@@ -55,11 +56,15 @@ class Trial:
         return digest.hexdigest()
 
 
-def trials(every: int = 1) -> Iterator[Trial]:
-    """Every model; `every`: with one of so many mutants only."""
-    for subject in subjects():
-        used = tuple(tables()[name, subject.rebalance or "eager", PROFILE] for name in subject.machines)
-        yield Trial(subject, used, tuple(m for table in used for m in mutants(table))[::every])
+@cache
+def trials() -> tuple[Trial, ...]:
+    """Of every model, the quickest first."""
+    return tuple(_trial(subject) for subject in subjects())
+
+
+def _trial(subject: Subject) -> Trial:
+    used = tuple(tables()[name, subject.rebalance or "eager", PROFILE] for name in subject.machines)
+    return Trial(subject, used, tuple(mutant for table in used for mutant in mutants(table)))
 
 
 def computed(
@@ -75,13 +80,13 @@ def computed(
     before: Mapping[str, str] = known["models"] if known is not None and known["every"] == every else {}
     rows: list[dict[str, Any]] = []
     models: dict[str, str] = {}
-    for trial in trials(every):
+    for trial in trials():
         name = trial.subject.name
         models[name] = trial.hash
         if known is not None and before.get(name) == trial.hash:
             rows += [row for row in known["mutants"] if row["model"] == name]
         else:
-            rows += [score_row(trial, score) for score in scores(trial.mutants, [trial.subject], said)]
+            rows += [score_row(trial, score) for score in scores(trial.mutants[::every], [trial.subject], said)]
     return {"format": FORMAT_VERSION, "every": every, "models": models, "mutants": rows}
 
 
@@ -125,7 +130,7 @@ def problems(text: str) -> list[str]:
         return [f"scores.json can't be read: {problem}"]
     if _unreadable(data):
         return ["scores.json has another format: groupspec verify --scores"]
-    expected = {trial.subject.name: trial.hash for trial in trials(data["every"])}
+    expected = {trial.subject.name: trial.hash for trial in trials()}
     return [
         f"{name}: its tables, mutants or properties have changed since its scores were computed: groupspec verify --scores"
         for name in dict.fromkeys((*expected, *data["models"]))

@@ -100,7 +100,7 @@ def test_equivalent_are_so_many_of_those_that_make_a_difference() -> None:
 def test_committed_scores_are_judged_by_format_and_hash() -> None:
     assert files.problems("{") == [files.problems("{")[0]]
     assert files.problems(json.dumps({"format": 0})) == ["scores.json has another format: groupspec verify --scores"]
-    current = {trial.subject.name: trial.hash for trial in files.trials(40)}
+    current = {trial.subject.name: trial.hash for trial in files.trials()}
     data = {"format": 1, "every": 40, "models": current, "mutants": []}
     assert files.problems(json.dumps(data)) == []
     data["models"] = {**current, "partition-alone": "old", "gone": "old"}
@@ -109,7 +109,7 @@ def test_committed_scores_are_judged_by_format_and_hash() -> None:
 
 def test_what_has_not_changed_is_not_computed_again() -> None:
     rows = [{"model": trial.subject.name, "id": "as it was"} for trial in files.trials()]
-    known = {"format": 1, "every": 40, "models": {t.subject.name: t.hash for t in files.trials(40)}, "mutants": rows}
+    known = {"format": 1, "every": 40, "models": {t.subject.name: t.hash for t in files.trials()}, "mutants": rows}
     assert files.computed(40, known=known) == known
     known["models"] = {**known["models"], "partition-alone": "old"}  # type: ignore[dict-item]
     again = files.computed(40, known=known)
