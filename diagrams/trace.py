@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
+from groupspec.diagrams.changes import changes, known, owned
 from groupspec.diagrams.sequence import Entry, EntryKind, sequence_svg
 from groupspec.spec import vocabulary
-from groupspec.spec.composition.seen import CONFIGURES, Seen, sight
+from groupspec.spec.composition.seen import AT_A_MEMBER, CONFIGURES, Seen, sight
 from groupspec.spec.explorer.exploration import Step, Trace
 from groupspec.spec.explorer.layout import State
 
@@ -121,7 +122,7 @@ def _of_one(trace: Trace) -> Iterator[Entry]:
             chosen = step.action.removeprefix(CONFIGURES)
             yield Entry(number, MEMBER, "", "configured: " + _CHOSEN.get(chosen, _words(chosen)), "note")
         else:
-            yield _heard(number, seen[number], "; ".join(_changes(before, step.state)))
+            yield _heard(number, seen[number], "; ".join(changes(before, step.state)))
             yield from (_said(number, word) for word in seen[number].sent)
         before = step.state
 
@@ -158,16 +159,17 @@ def _of_a_group(trace: Trace) -> Iterator[Entry]:
         member = f"member {step.arguments.get('i', 0)}"
         ends = {"member i": member}
         source, target, text = (ends.get(end, end) for end in action.arrow)
-        entry = Entry(number, source, target, text, _kind(source, step.action), "; ".join(_changes(before, step.state)))
+        entry = Entry(number, source, target, text, _kind(source, step.action), "; ".join(changes(before, step.state)))
         entry = replace(entry, note=entry.note.replace(f"{member} ", ""))
         if not source:
-            lane = member if _is_of_member(step, before, action.kind) else GROUP
+            lane = member if step.action in AT_A_MEMBER or _is_of_member(step, before, action.kind) else GROUP
             kind: EntryKind = {"application": "call", "timer": "timer", "network": "connection"}.get(  # type: ignore[assignment]
                 action.kind, "note"
             )
             entry = replace(entry, source=lane, label=_words(step.action), kind=kind)
         yield entry
-        yield from _owned(number, before, step.state)
+        yield from owned(number, before, step.state)
+        yield from (Entry(number, GROUP, "", text, "note") for text in known(before, step.state))
         before = step.state
 
 
@@ -194,36 +196,3 @@ def _lanes(trace: Trace, entries: Sequence[Entry]) -> tuple[str, ...]:
     members = [f"member {i}" for i in trace.model.indices("members")]
     used = [m for m in members if any(m in (entry.source, entry.target) for entry in entries)] or members[:1]
     return (used[0], GROUP, *used[1:])
-
-
-# What has changed -----------------------------------------------------------------------------------------------------
-
-
-def _changes(before: State, after: State) -> Iterator[str]:
-    """What a reader should see of a step: the states of rebalance and group, and whether a lone member owns something."""
-    for name, label in (("rebalance", ""), ("broker_group", "group ")):
-        if name not in after or before[name] == after[name]:
-            continue
-        now = after[name]
-        if isinstance(now, dict):
-            then = before[name]
-            yield from (
-                f"member {i} {then[i]} → {state}"  # type: ignore[index]
-                for i, state in now.items()
-                if then[i] != state  # type: ignore[index]
-            )
-        else:
-            yield f"{label}{before[name]} → {now}"
-    if before.get("owned") != after.get("owned"):
-        yield "owns partitions" if after["owned"] else "owns nothing"
-
-
-def _owned(number: int, before: State, after: State) -> Iterator[Entry]:
-    """Who owns what from now on."""
-    then, now = before["owns"], after["owns"]
-    assert isinstance(then, dict)
-    assert isinstance(now, dict)
-    for i, partitions in now.items():
-        if partitions != then[i]:
-            owned = " and ".join(f"partition {p}" for p, yes in partitions.items() if yes)
-            yield Entry(number, f"member {i}", "", f"owns {owned or 'nothing'}", "note")

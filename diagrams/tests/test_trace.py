@@ -53,3 +53,42 @@ def test_mermaid_and_words_tell_the_same() -> None:
     assert "    member_1->>group: JoinGroup (group Empty to PreparingRebalance)" in run_mermaid(picture).splitlines()
     assert step_texts(picture)[1] == "member 1 to group: JoinGroup (group Empty → PreparingRebalance)"
     assert len(step_texts(picture)) == 6
+
+
+def test_G4_a_run_with_ids_shows_which_are_handed_out() -> None:
+    one = {"i": 1}
+    actions = [("subscribes", one), ("join_arrives", one), ("join_member_id_required_arrives", one)]
+    trace = replay(models()["base-ids-eager-deployed-2"](), [*actions, ("join_again_arrives", one)])
+    assert step_texts(run_picture(trace, "an id")) == (
+        "member 1: subscribes (UNJOINED → PREPARING_REBALANCE)",
+        "member 1 to group: JoinGroup; group: the id of member 1 is pending",
+        "group to member 1: JoinGroup: come back with this id (KIP-394)",
+        "member 1 to group: JoinGroup; group: the id of member 1 is pending no more (group Empty → PreparingRebalance)",
+    )
+
+
+def test_G13_a_run_with_a_log_shows_what_the_log_has_and_which_generation_the_group_is_in() -> None:
+    model = models()["base-log-cooperative-deployed-2"]()
+    actions = [(step.action, step.arguments) for step in joined().steps]
+    trace = replay(model, [*actions, ("coordinator_dies", {}), ("coordinator_returns", {})])
+    texts = step_texts(run_picture(trace, "the log"))
+    assert "group: the group's generation is one after the log's" in texts[2]
+    assert "group: the log has member 1; group: the group's generation is the log's" in texts[4]
+    assert texts[6:] == (
+        "group: coordinator dies (group Stable → Dead)",
+        "group: coordinator returns (group Dead → Stable)",
+    )
+
+
+def test_what_runs_out_at_a_member_stands_at_the_member() -> None:
+    steps = [("subscribes", {"i": 1}), ("join_arrives", {"i": 1}), ("initial_delay_ends", {})]
+    steps += [
+        ("join_accepted_arrives", {"i": 1}),
+        ("session_expires_at_member", {"i": 1}),
+        ("session_expires", {"i": 1}),
+    ]
+    picture = run_picture(replay(models()["base-eager-deployed-2"](), steps), "timers")
+    assert [(entry.source, entry.label) for entry in picture.entries[-2:]] == [
+        ("member 1", "session expires at member"),
+        ("group", "session expires"),
+    ]

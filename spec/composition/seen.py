@@ -14,13 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
+from itertools import islice, product
 from types import MappingProxyType
 from typing import Final
 
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.member import IllegalEvent, Member
 from groupspec.spec.explorer.exploration import Trace
+from groupspec.spec.explorer.interpreter import holds
 from groupspec.spec.explorer.layout import State
 from groupspec.spec.terms import Value
 
@@ -47,6 +48,9 @@ _ACTIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 )
 """Actions of the models of groups that a member notices at once -> the events that they are to it."""
 
+AT_A_MEMBER: Final = frozenset(_ACTIONS)
+"""Those actions: what is no message happens at the member."""
+
 _ELSEWHERE: Final = frozenset(
     {
         "join_arrives",
@@ -58,10 +62,17 @@ _ELSEWHERE: Final = frozenset(
         "initial_delay_ends",
         "sync_timeout",
         "leader_chosen",
+        "coordinator_dies",
+        "coordinator_returns",
+        "leave_arrives",
+        "late_request_is_dropped",
         "late_call_is_lost",
     }
 )
 """Actions that happen in the group or on the way to it: no member sees them before an answer comes."""
+
+_BREAKS: Final = ("connection_breaks_in_join", "connection_breaks_in_sync", "connection_breaks_in_heartbeat")
+"""How a connection breaks, by what its member waits for: where everybody's breaks, the first of these that is possible."""
 
 
 class NotSeen(Exception):
@@ -143,9 +154,15 @@ class _Eye:
     def __init__(self, trace: Trace, member: int) -> None:
         words = trace.model.name.split("-")
         self.trace, self.i = trace, member
-        self.rebalance = next(word for word in words if word in ("eager", "cooperative"))
+        # Of a rolling upgrade: whose process is stopped for it is not seen any further, so who is seen is not upgraded.
+        self.rebalance = "cooperative" if "cooperative" in words else "eager"
         profile = next(word for word in words if word in ("published", "deployed"))
         self.is_alone = words[0] == "alone"
+        if "brief" in words:
+            what = (
+                "in a brief model a step is several of a member's; the model without that feature has one step for each"
+            )
+            raise NotSeen(what, 0, trace.model.name)
         self.member = _member(self.rebalance, profile)
         self.config: dict[str, Value] = {}
         self.state = self.member.initial()
@@ -177,8 +194,22 @@ class _Eye:
                 raise NotSeen("no event of the tables is called so", number, action)
             yield told
             return
-        if action in _ELSEWHERE or arguments.get("i") != self.i:
+        if action == "coordinator_restarts":
+            guards = {each.name: each.guard or "True" for each in self.trace.model.actions}
+            breaks = (name for name in _BREAKS if holds(self.trace.model, before, guards[name], {"i": self.i}))
+            for name in islice(breaks, 1):
+                yield from self._of_member(number, name, before, after)
+        elif action in _ELSEWHERE or arguments.get("i") != self.i:
             return
+        else:
+            yield from self._of_member(number, action, before, after)
+        if self.member.state_of(self.state, "connection") == "COORDINATOR_DISCOVERY":
+            yield "lookup_found", {"current": True}
+
+    def _of_member(
+        self, number: int, action: str, before: State, after: State
+    ) -> Iterator[tuple[str, Mapping[str, Value]]]:
+        """What an action of this member is to it."""
         answer = action.removesuffix("_arrives")
         if answer in vocabulary.EVENTS:
             yield answer, self._answered(answer, before)
@@ -189,8 +220,6 @@ class _Eye:
                 yield "heartbeat_ok", {"current": True}
         else:
             raise NotSeen("this is nothing that happens to a member and that it lives to see", number, action)
-        if self.member.state_of(self.state, "connection") == "COORDINATOR_DISCOVERY":
-            yield "lookup_found", {"current": True}
 
     def _answered(self, answer: str, before: State) -> dict[str, Value]:
         told: dict[str, Value] = {"current": not _of(before, "call_late", self.i)}
