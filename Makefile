@@ -53,7 +53,7 @@ imports: install
 
 unit: install
 	@echo "==> tests"
-	@$(BIN)/pytest -m "not exhaustive and not real_broker" $(PYTEST_ARGS)
+	@$(BIN)/pytest -n auto --dist loadgroup -m "not exhaustive and not real_broker" $(PYTEST_ARGS)
 
 check: install  ## what takes long, and the tests on a real Apache Kafka broker (needs mvn, Java 17+ and SPIN)
 	@echo "==> exhaustive tests, and the real broker"
