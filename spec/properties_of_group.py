@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from groupspec.spec.compiler.model import ModelProperty
-from groupspec.spec.composition.group_records import SOME_WAIT
 from groupspec.spec.properties import FAULT
 
 _G = "Kafka GroupMetadataManager"
 _C = "Kafka ClassicGroup"
+_SOME_WAIT = "any(parked[j] == 'join' for j in members)"
 
 
 def _assertion(name: str, statement: str, source: str, rules: str) -> ModelProperty:
@@ -87,7 +87,7 @@ _ALWAYS = (
 _POSSIBLE = (
     ModelProperty("can-be-stable", "recoverable", f"{FAULT} != 'none' or phase == 'stable' and all(member[j] for j in members)", "", "Whatever has happened, the group can become Stable with all members.", ("KIP-62, 'Proposed Changes'",), ("G1", "G9")),
     ModelProperty("can-be-empty", "recoverable", f"{FAULT} != 'none' or phase == 'empty' and all(not pending[j] for j in members)", "", "Whatever has happened, everybody can leave, and every id can be forgotten.", (f"{_G}",), ("G2", "G4")),
-    ModelProperty("parked-join-is-answered", "leads_to", f"not {SOME_WAIT}", SOME_WAIT, "The rebalance timeout answers every JoinGroup that waits.", (f"{_G}.completeClassicGroupJoin",), ("G1", "G6")),
+    ModelProperty("parked-join-is-answered", "leads_to", f"not {_SOME_WAIT}", _SOME_WAIT, "The rebalance timeout answers every JoinGroup that waits.", (f"{_G}.completeClassicGroupJoin",), ("G1", "G6")),
     ModelProperty("sync-phase-ends", "leads_to", "phase != 'syncing' or not yet_to_sync[1]", "phase == 'syncing' and yet_to_sync[1]", "Who does not sync is not waited for for ever.", (f"{_G}.expirePendingSync",), ("G9",)),
     ModelProperty("reaches-a-pending-holdup", "reachable", "phase == 'joining' and clock == 'rebalance' and any(pending[j] for j in members) and any(member[j] for j in members) and all(not member[j] or parked[j] == 'join' for j in members)", "", "An id that was handed out holds the join phase up.", (), ("G4",)),
     ModelProperty("reaches-a-static-holdup", "reachable", "phase == 'syncing' and yet_to_sync[1] and parked[2] == 'sync'", "", "A static member that is away holds the sync phase up.", (), ("G9", "G11")),

@@ -59,6 +59,7 @@ def test_each_check_is_a_property_and_each_answer_is_expected_somewhere() -> Non
 
 SLIPS = {
     "a commit is no sign of life": ("Stable", "group_commit", "keep_alive", "", "sign-of-life"),
+    "a heartbeat is answered twice": ("Stable", "group_heartbeat", "keep_alive", "answer_none", "answered-once"),
     "who leaves stays a member": ("Stable", "group_leave", "remove_member", "", "members-go-for-a-reason"),
     "a static member takes no place": ("Stable", "group_join", "replace_static", "", "static-is-replaced"),
     "the last to leave ends nothing": ("PreparingRebalance", "group_leave", "check_join_phase", "", "waits-for-nobody-else"),
