@@ -177,7 +177,7 @@ _ENTRIES: Final = (
         theorems=("session-first-beat-deployed", "session-first-beat-published"),
         tests=(
             "impl/core/tests/test_heartbeats.py::test_H1_heartbeats_begin_when_the_join_is_accepted_not_when_it_is_synchronised",
-            "spec/tests/test_differences.py::test_H1_a_leader_that_computes_for_long_is_expelled_by_the_published_gate_only",
+            "spec/tests/test_differences.py::test_a_leader_that_computes_for_long_is_expelled_by_the_published_gate_only",
         ),
     ),
     Difference(
@@ -259,7 +259,7 @@ _ENTRIES: Final = (
         theorems=("session-swallowed", "session-two-lost"),
         tests=(
             "impl/core/tests/test_ground.py::test_the_default_configuration_is_kafkas",
-            "spec/tests/test_differences.py::test_H2_one_swallowed_heartbeat_expels_with_the_default_of_kip_62_only",
+            "spec/tests/test_differences.py::test_one_swallowed_heartbeat_expels_with_the_default_of_kip_62_only",
         ),
     ),
     Difference(
@@ -303,7 +303,7 @@ _ENTRIES: Final = (
         seen_in="the state machine `rebalance`: `polled`, and `join` after partitions_revoked",
         theorems=("rebalance-in-poll", "rebalance-at-once"),
         tests=(
-            "spec/tests/test_differences.py::test_J7_who_rejoins_by_itself_is_expelled_by_no_processing_time",
+            "spec/tests/test_differences.py::test_who_rejoins_by_itself_is_expelled_by_no_processing_time",
             "impl/threads/tests/test_rebalances.py::test_C3_J7_eager_everything_is_revoked_inside_a_poll_before_the_join",
         ),
     ),
@@ -327,7 +327,7 @@ _ENTRIES: Final = (
         seen_in="the reference's background loop",
         theorems=("session-stable", "session-refused"),
         tests=(
-            "spec/tests/test_differences.py::test_D3_a_literal_backoff_costs_the_session_one_backoff",
+            "spec/tests/test_differences.py::test_a_literal_backoff_costs_the_session_one_backoff",
             "conformance/tests/test_reference_keeps_time.py::test_the_reference_plays_the_boundary_case_to_the_millisecond",
         ),
     ),
@@ -434,7 +434,7 @@ _ENTRIES: Final = (
         seen_in="rule G13",
         tests=(
             "spec/tests/test_broker_group.py::test_G13_states_follow_each_other_as_in_kafka",
-            "spec/tests/test_differences.py::test_G13_the_group_has_five_states_and_unknown_is_none",
+            "spec/tests/test_differences.py::test_the_group_has_five_states_and_unknown_is_none",
         ),
     ),
     Difference(

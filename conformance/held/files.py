@@ -116,13 +116,14 @@ def problems(text: str) -> list[str]:
 
 
 def gaps(data: Mapping[str, Any]) -> list[str]:
-    """Rules that are held by nothing without a reason, and reasons that are none any more."""
+    """Rules that are held by nothing without a reason, reasons that are none any more, and checks that never notice anything."""
     rules = data.get("rules", {})
     held = {rule for rule, entry in rules.items() if entry["held"]}
     excused = {*HELD_LATER, *HYGIENE}
     found = [f"rule {rule} is held by nothing, and no list says why" for rule in RULES if rule not in held | excused]
     found += [f"rule {rule} stands on a list of those that nothing holds, and is held" for rule in excused & held]
     found += [f"the lists name {rule}, which is no rule" for rule in excused - set(RULES)]
+    found += [f"no breaker turns {check} red: it holds nothing" for check in data.get("idle_checks", ())]
     if len(HELD_LATER) > MOST_LATER:
         found.append(f"{len(HELD_LATER)} rules are put off; at most {MOST_LATER} may be")
     return found

@@ -167,7 +167,7 @@ def crossed(runtime: RunToIdleRuntime, said: list[str]) -> dict[str, Callable[[]
     return {"one": one, "other": other}
 
 
-def test_T1_locks_in_opposite_order_are_a_deadlock_and_the_report_says_which() -> None:
+def test_locks_in_opposite_order_are_a_deadlock_and_the_report_says_which() -> None:
     assert run(crossed) == ["one", "other"]
     with pytest.raises(Deadlock) as caught:
         run(crossed, [0, 0, 1])

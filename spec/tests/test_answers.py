@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from groupspec.spec import vocabulary
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.rebalance import KAFKA_TRANSITIONS
 from groupspec.spec.vocabulary import EVENTS, RESPONSES
@@ -39,7 +40,7 @@ KAFKA_ERRORS = {
 
 @pytest.mark.parametrize("request_name", list(KAFKA_ERRORS))
 def test_H4_every_error_that_kafka_tells_apart_is_an_event(request_name: str) -> None:
-    assert {error for name, error in RESPONSES if name == request_name} >= KAFKA_ERRORS[request_name]
+    assert {error for name, error in vocabulary.RESPONSES if name == request_name} >= KAFKA_ERRORS[request_name]
 
 
 @pytest.mark.parametrize("rebalance", ["eager", "cooperative"])

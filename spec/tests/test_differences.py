@@ -91,7 +91,7 @@ def possible(theorem: str, **values: int) -> bool:
     return claims(THEOREMS[theorem], NON_STRICT, {name: {**KAFKA, **values}[name] for name in parameters})
 
 
-def test_H1_a_leader_that_computes_for_long_is_expelled_by_the_published_gate_only() -> None:
+def test_a_leader_that_computes_for_long_is_expelled_by_the_published_gate_only() -> None:
     assert possible("session-first-beat-published", assignment=45_000, session=45_000)
     assert not possible("session-first-beat-deployed", assignment=45_000, session=45_000)
 
@@ -107,12 +107,12 @@ def test_H3_wherever_the_thread_starts_it_sends_nothing_before_a_generation() ->
         assert ways_in == {("DISABLED", "heartbeats_enabled")}
 
 
-def test_H2_one_swallowed_heartbeat_expels_with_the_default_of_kip_62_only() -> None:
+def test_one_swallowed_heartbeat_expels_with_the_default_of_kip_62_only() -> None:
     assert possible("session-swallowed", session=10_000)
     assert not possible("session-swallowed", session=45_000)
 
 
-def test_J7_who_rejoins_by_itself_is_expelled_by_no_processing_time() -> None:
+def test_who_rejoins_by_itself_is_expelled_by_no_processing_time() -> None:
     slow = {"processing": 299_000, "callback": 0, "max_poll": 300_000}
 
     assert possible("rebalance-in-poll", **slow)
@@ -120,14 +120,14 @@ def test_J7_who_rejoins_by_itself_is_expelled_by_no_processing_time() -> None:
     assert not possible("rebalance-at-once", max_poll=300_000)
 
 
-def test_D3_a_literal_backoff_costs_the_session_one_backoff() -> None:
+def test_a_literal_backoff_costs_the_session_one_backoff() -> None:
     for session in (3_020, 3_120):
         assert possible("session-stable", granularity=100, session=session)
     assert possible("session-stable", granularity=0, session=3_020)
     assert not possible("session-stable", granularity=0, session=3_021)
 
 
-def test_G13_the_group_has_five_states_and_unknown_is_none() -> None:
+def test_the_group_has_five_states_and_unknown_is_none() -> None:
     assert {state.id for state in BrokerGroup.states} == {
         "Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead",
     }  # fmt: skip

@@ -15,6 +15,7 @@ from groupspec.conformance.held.breakers import (  # noqa: F401  # each register
     member_rows,
     positions,
     threads,
+    words,
 )
 
 __all__ = ["BREAKERS"]

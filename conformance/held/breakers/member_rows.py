@@ -26,3 +26,8 @@ _BREAKERS: Final[tuple[tuple[str, str, Which, Change, str], ...]] = (
 
 for _identifier, _rules, _which, _change, _what in _BREAKERS:
     rows_changed(_identifier, _rules, "rebalance", _which, _change, _what)
+
+_BEATS_BEFORE: Final = (
+    "Heartbeats run as soon as the background thread does, before there is a generation to send them for."
+)
+rows_changed("H3-row-beats-before", "H3", "timeouts", cell("STOPPED", "started"), to("IDLE"), _BEATS_BEFORE)

@@ -115,6 +115,7 @@ def test_what_is_committed_is_fresh_and_leaves_no_gap() -> None:
 def test_a_gap_a_stale_hash_and_a_needless_excuse_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     data = files.committed()
     data["rules"]["J3"]["held"] = []
+    data["idle_checks"] = ["spec/tests/test_paths.py::test_Q4_that_sleeps"]
     data |= {"spec": "of yesterday", "catalogue": files.catalogue_hash()}
     later = MappingProxyType({"H1": lists.Later("the scheduler", "it does not exist yet")})
     monkeypatch.setattr(files, "HELD_LATER", later)
@@ -122,6 +123,7 @@ def test_a_gap_a_stale_hash_and_a_needless_excuse_are_named(monkeypatch: pytest.
         "the tables or the rules have changed since the kill matrix was computed",
         "rule J3 is held by nothing, and no list says why",
         "rule H1 stands on a list of those that nothing holds, and is held",
+        "no breaker turns spec/tests/test_paths.py::test_Q4_that_sleeps red: it holds nothing",
     ]
 
 
@@ -148,4 +150,5 @@ def test_computed_anew_the_matrix_is_the_committed_one() -> None:
     found = matrix.kill_matrix(jobs=2)
     assert found.problems == ()
     assert found.unnoticed() == []
+    assert found.idle_checks() == []
     assert files.held_text(files.held_data(found)) == files.COMMITTED.read_text()

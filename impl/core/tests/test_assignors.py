@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupspec.impl.core.assignors import ASSIGNORS, Assignment, Member
-from groupspec.impl.core.assignors.sticky import valid_owners
+from groupspec.impl.core.assignors import ASSIGNORS, Assignment, Member, sticky
 from groupspec.impl.core.assignors.userdata import decode_sticky_user_data, encode_sticky_user_data
 from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.core.protocol import MalformedProtocolData
@@ -77,7 +76,7 @@ def test_K3_the_claim_of_the_highest_generation_counts_and_ties_count_for_nobody
         Member("y", ("a",), tps("a0 a2"), 4),
         Member("z", ("a",), tps("a1"), 3),
     ]
-    assert valid_owners(members) == {tp("a0"): "y", tp("a2"): "y"}
+    assert sticky.valid_owners(members) == {tp("a0"): "y", tp("a2"): "y"}
 
 
 def test_topics_without_metadata_are_left_out() -> None:
@@ -179,7 +178,7 @@ def test_sticky_keeps_a_balanced_assignment_as_it_is(group: tuple[list[Member], 
 @given(group=groups(same_topics=True))
 def test_sticky_moves_only_what_balance_demands(group: tuple[list[Member], dict[str, int]]) -> None:
     members, partition_counts = group
-    owners = {p: m for p, m in valid_owners(members).items() if p in wanted(members, partition_counts)}
+    owners = {p: m for p, m in sticky.valid_owners(members).items() if p in wanted(members, partition_counts)}
     held = {m.member_id: sum(1 for owner in owners.values() if owner == m.member_id) for m in members}
     least, rest = divmod(len(wanted(members, partition_counts)), len(members))
     sizes = sorted(held.values(), reverse=True)
@@ -195,7 +194,7 @@ def test_K2_cooperative_rounds_end_and_nobody_is_given_what_another_owns(
 ) -> None:
     members, partition_counts = group
     for generation in range(10, 14):
-        owners = valid_owners(members)
+        owners = sticky.valid_owners(members)
         assignment = ASSIGNORS["cooperative-sticky"].assign(members, partition_counts)
         for member_id, share in assignment.items():
             assert all(owners.get(partition, member_id) == member_id for partition in share)
