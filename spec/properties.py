@@ -146,8 +146,30 @@ _GROUP = (
 )  # fmt: skip
 
 
+_IN_GENERATION = " and told[{i}] == 'current'"
+_HAS_SHARE = "rebalance[i] != 'ASSIGNING_PARTITIONS' or identity[i] != 'member' or registered[i] == 'absent'"
+_STATIC = (
+    ModelProperty("returns-to-its-share", "invariant", "all(all(not (share[i][p] and registered[i] != 'absent' and broker_group == 'Stable' and any(owns[j][p] and identity[j] == 'member' and registered[j] != 'absent' and told[j] == 'current' for j in members if j != i)) for p in partitions) for i in members)", "", "What a Stable group keeps for a static member, nobody else owns: whoever returns with its instance id takes it over as it was.", ("KIP-345, 'Server Behavior'",), ("G11", "K3")),
+    ModelProperty("reaches-restart-without-rebalance", "reachable", "broker_group == 'Stable' and any(identity[i] == 'none' and call[i] == 'join_accepted' and registered[i] == 'member' and any(rebalance[j] == 'STABLE' and told[j] == 'current' for j in members if j != i) for i in members)", "", "A static member that has been restarted is let in again, and the others go on.", ("KIP-345",), ("G11",)),
+    ModelProperty("reaches-survivor", "reachable", "broker_group == 'CompletingRebalance' and any(registered[i] == 'unsynced' and rebalance[i] == 'STABLE' for i in members)", "", "A static member that has missed the join phase is in the next generation all the same, and does not know it yet.", ("KIP-345",), ("G11", "G6")),
+)  # fmt: skip
+"""What is claimed besides, where all members are static."""
+
+
+def _of_static_members(claimed: ModelProperty) -> ModelProperty:
+    """The claim, said of records that stay when their process is gone, and of members that have missed a generation."""
+    match claimed.id:
+        case "member-has-its-share":
+            return replace(claimed, holds=claimed.holds.replace(_HAS_SHARE, f"{_HAS_SHARE} or told[i] != 'current'"))
+        case "reaches-forgotten-leader":
+            gone = "any(registered[i] != 'absent' and identity[i] == 'none' for i in members)"
+            return replace(claimed, holds=f"broker_group == 'CompletingRebalance' and {gone}")
+        case _:
+            return claimed
+
+
 def _one_owner(features: frozenset[str]) -> ModelProperty:
-    told = " and told[{i}] == generation" if "log" in features else ""
+    told = " and told[{i}] == generation" if "log" in features else _IN_GENERATION if "static" in features else ""
     one, other = _VALID.replace("{told}", told).format(i="i"), _VALID.replace("{told}", told).format(i="j")
     holds = f"all(not ({one} and any({other} and any(owns[i][p] and owns[j][p] for p in partitions) for j in members if j != i)) for i in members)"
     return ModelProperty(
@@ -178,5 +200,7 @@ def of_a_group(features: frozenset[str]) -> tuple[ModelProperty, ...]:
     late = " or call_late[i]" if "late" in features else ""
     lively = _LIVELY if "calm" in features else ()
     claimed = [p for p in _GROUP if not (lively and p.kind == "recoverable")]
-    held = (replace(p, holds=p.holds.replace("{late}", late)) for p in claimed)
+    held = [replace(p, holds=p.holds.replace("{late}", late)) for p in claimed]
+    if "static" in features:
+        held = [*map(_of_static_members, held), *_STATIC]
     return (*MEMBER_ASSERTIONS[:2], _one_owner(features), *lively, *held)

@@ -36,6 +36,10 @@ _FEATURES: Mapping[str, tuple[str, str]] = MappingProxyType(
             "what was parked of a forgotten id still counts in the group",
         ),
         "farewell": ("call: LeaveGroup", "a LeaveGroup travels, arrives or is lost"),
+        "static": (
+            "none: forgotten is left out",
+            "static members (KIP-345): no LeaveGroup; a process that restarts takes over the record of its instance id",
+        ),
         "ids": ("pending", "JoinGroup v4: a member id is handed out first (KIP-394)"),
         "calm": ("calm", "disturbances may end for good: what liveness is claimed under (TLC checks it)"),
         "quiet": (

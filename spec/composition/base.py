@@ -9,7 +9,7 @@ The base model has, for each member, a request of a rebalance and a heartbeat in
 session, the poll interval and the rebalance; leaving and coming back; the death of the process and of the coordinator.
 
 What it leaves out, and what features bring back one at a time: how the coordinator is looked up (it is found again at once); commits;
-static members; callbacks that take time (begin and end are one step); requests of a broken connection that still arrive.
+static members that restart; callbacks that take time (begin and end are one step); requests of a broken connection that still arrive.
 Left out everywhere: time itself. A timer may run out whenever it runs, so every property here holds whatever the timeouts are, and
 what depends on their lengths is proved in `spec.expiry`.
 """
@@ -21,7 +21,7 @@ from dataclasses import replace
 
 from groupspec.spec.compiler.model import Action, Model, ModelProperty, ModelVariable
 from groupspec.spec.compiler.table import Table
-from groupspec.spec.composition import group, members
+from groupspec.spec.composition import group, members, static
 from groupspec.spec.composition.calm import CALM, calmed
 from groupspec.spec.composition.deaths import deaths
 from groupspec.spec.composition.freeze import freeze
@@ -94,9 +94,13 @@ _FEATURES: Mapping[str, Mapping[str, Value]] = {
 
 def frozen_without(features: frozenset[str]) -> dict[str, Value]:
     """What features that a model lacks would vary, and the value that it has instead."""
-    return {
+    without = {
         name: value for feature, held in _FEATURES.items() if feature not in features for name, value in held.items()
     }
+    if static.FEATURE in features:
+        del without["told"]
+        without.update(static.FROZEN)
+    return without
 
 
 _UNQUIET = frozenset({"leaves", "asks_to_rejoin", "poll_interval_expires", "session_expires_at_member", "polls"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupspec.spec.compiler.model import Action, Call, For, If, ModelVariable, Set
-from groupspec.spec.composition import group
+from groupspec.spec.composition import group, static
 from groupspec.spec.composition.of_network import BEATING, JOINING, SYNCING, breaks
 from groupspec.spec.composition.system import MIXED, ONE, System
 
@@ -19,12 +19,14 @@ def deaths(system: System, variables: list[ModelVariable]) -> Iterator[Action]:
         and v.name not in ("registered", "forgotten", "stored", "forgotten_stored", "told", "upgraded")
     )
     nothing = For("p", "partitions", (Set((("owns[i][p]", "False"), ("will_have[i][p]", "False"))),))
+    is_static = static.FEATURE in system.features
+    lost = Set((("told[i]", "'older'"),)) if is_static else Call("forget_registered", ("i",))
     alive = "(subscribed[i] or identity[i] != 'none')"
     yield Action(
         "process_dies",
         ONE,
         alive,
-        (Call("forget_registered", ("i",)), Set(own), nothing),
+        (lost, Set(own), nothing),
         "network",
         doc="the process is gone, and another starts in its place; its id is forgotten",
     )

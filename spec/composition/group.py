@@ -30,6 +30,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from groupspec.spec.compiler.model import Block, Call, For, If, IndexSet, ModelVariable, Procedure, Set
+from groupspec.spec.composition import static
 from groupspec.spec.composition.machines import Words
 from groupspec.spec.composition.members import IDS, NO_YES, remembered
 
@@ -37,10 +38,9 @@ GENERATIONS: Final = ("older", "stored", "next", "later")
 
 
 def frozen(features: frozenset[str]) -> Mapping[str, bool]:
-    """What a model leaves out of the group: static members, limits, protocols that clash, and, without `ids`, member ids before joining."""
+    """What a model leaves out of the group: limits, protocols that clash, and, without features, static members and ids before joining."""
     return {
-        "fresh_instance": False,
-        "replaces_static": False,
+        **({} if static.FEATURE in features else dict.fromkeys(static.JOINS, False)),
         "in_session_range": True,
         "has_room": True,
         "protocol_accepted": True,
@@ -187,6 +187,12 @@ def procedures(features: frozenset[str]) -> list[Procedure]:
     now = "generation" if log else _CURRENT
     own_log = (("forgotten_stored[i]", "stored[i] or forgotten_stored[i]"), ("stored[i]", "False")) if log else ()
     one: tuple[tuple[str, IndexSet], ...] = (("j", "members"),)
+    missed: tuple[str, Block] = (
+        "registered[j] != 'pending'",
+        (Set((("registered[j]", "'absent'"), ("leader", "0 if leader == j else leader"))),),
+    )
+    if static.FEATURE in features:
+        missed = ("registered[j] != 'absent'", static.SURVIVES)
     return [
         Procedure("forget_registered", (("i", "members"),), (), (
             If((("registered[i] != 'absent' or stored[i]" if log else "registered[i] != 'absent'", (
@@ -215,7 +221,7 @@ def procedures(features: frozenset[str]) -> list[Procedure]:
                     If((("call[j] == 'parked'", (Set((("call[j]", "'join_accepted'"), ("told[j]", now))),)),)),
                     Set((("registered[j]", "'unsynced'"),)),
                 )),
-                ("registered[j] != 'pending'", (Set((("registered[j]", "'absent'"), ("leader", "0 if leader == j else leader"))),)),
+                missed,
             )),
             Set((("forgotten[j]", "'unsynced' if forgotten[j] == 'parked_join' else 'pending' if forgotten[j] == 'pending' else 'absent'"),)),
         ), "the join phase is over for one member"),

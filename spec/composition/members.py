@@ -30,6 +30,7 @@ from types import MappingProxyType
 from typing import Final
 
 from groupspec.spec.compiler.model import Block, For, ModelVariable, Set
+from groupspec.spec.composition import static
 
 NO_YES: Final = (False, True)
 
@@ -125,6 +126,8 @@ def effects(features: frozenset[str]) -> dict[str, tuple[tuple[str, str], ...]]:
     """What an effect assigns besides: what the member gives up in the network, and in the group's records."""
     given_up = _give_up_call(features)
     forgets = (("forgotten[i]", remembered(features)), *_FORGET_ID, *(_FORGET_LOGGED if "log" in features else ()))
+    if static.FEATURE in features:
+        forgets = ()
     return {
         "forget_identity": (*forgets, *given_up, *_GIVE_UP_BEAT),
         "forget_generation": (*given_up, *_GIVE_UP_BEAT),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupspec.spec.compiler.model import Action, Set
-from groupspec.spec.composition import group
+from groupspec.spec.composition import group, static
 from groupspec.spec.composition.system import ONE, System
 
 REQUESTER = "'unknown' if registered[i] == 'absent' else 'pending' if registered[i] == 'pending' else 'member'"
@@ -42,11 +42,12 @@ def group_timers(system: System) -> Iterator[Action]:
         "weak",
         doc="the session of an id that nobody uses any more runs out",
     )
+    left = static.MEMBERS_LEFT if static.FEATURE in system.features else group.SOME_REJOINED
     yield Action(
         "rebalance_timeout",
         (),
         "broker_group == 'PreparingRebalance' and not initial_delay",
-        system.tell("group_rebalance_timeout", members_left=group.SOME_REJOINED, some_rejoined=group.SOME_REJOINED),
+        system.tell("group_rebalance_timeout", members_left=left, some_rejoined=group.SOME_REJOINED),
         "timer",
         "weak",
         doc="the join phase has lasted long enough",
@@ -55,7 +56,7 @@ def group_timers(system: System) -> Iterator[Action]:
         "initial_delay_ends",
         (),
         "broker_group == 'PreparingRebalance' and initial_delay",
-        system.tell("group_initial_delay_elapsed", members_left=group.SOME_REJOINED, some_rejoined=group.SOME_REJOINED),
+        system.tell("group_initial_delay_elapsed", members_left=left, some_rejoined=group.SOME_REJOINED),
         "timer",
         "weak",
         doc="the initial rebalance delay is over",

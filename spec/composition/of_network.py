@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.model import Action, Block, If, Set
-from groupspec.spec.composition import group, members
+from groupspec.spec.composition import group, members, static
 from groupspec.spec.composition.members import GAINS, RETAINS, TAKES
 from groupspec.spec.composition.of_group import REQUESTER, REQUESTER_FORGOTTEN
 from groupspec.spec.composition.system import ONE, System
@@ -24,7 +24,7 @@ def network(system: System) -> Iterator[Action]:
         "weak",
         doc="a request that was given up arrives, and changes nothing",
     )
-    joins = {"is_leader": "leader == i"}
+    joins = {"is_leader": "leader == i", **static.JOINS}
     yield Action(
         "join_arrives",
         ONE,
@@ -146,17 +146,10 @@ def _absent(features: frozenset[str]) -> frozenset[str]:
     """Answers that nobody gives in a model without certain features: a coordinator that cannot fall back disowns no generation."""
     of_ids = () if "ids" in features else ("join_member_id_required",)
     of_log = (
-        ()
-        if "log" in features
-        else (
-            "join_coordinator_gone",
-            "sync_coordinator_gone",
-            "heartbeat_coordinator_gone",
-            "sync_illegal_generation",
-            "heartbeat_illegal_generation",
-        )
+        () if "log" in features else ("join_coordinator_gone", "sync_coordinator_gone", "heartbeat_coordinator_gone")
     )
-    return frozenset((*of_ids, *of_log))
+    old = () if {"log", static.FEATURE} & features else ("sync_illegal_generation", "heartbeat_illegal_generation")
+    return frozenset((*of_ids, *of_log, *old))
 
 
 def _one_of(slot: str, values: tuple[str, ...]) -> str:

@@ -10,7 +10,7 @@ from groupspec.spec.compiler.model import Block, Call, IndexSet
 from groupspec.spec.compiler.specialise import constants
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables, whole_tables
-from groupspec.spec.composition import group, members
+from groupspec.spec.composition import group, members, static
 from groupspec.spec.composition.machines import Freedom, MachineCode, name_of
 from groupspec.spec.terms import Value
 
@@ -20,7 +20,7 @@ MIXED = "mixed"
 """Each member has a rebalance protocol of its own: a rolling upgrade, in its second round."""
 
 _MACHINES = ("timeouts", "rebalance")
-_FROZEN: Mapping[str, Value] = {"coordinator_known": True, "static": False, "auto_commit": False}
+_FROZEN: Mapping[str, Value] = {"coordinator_known": True, "auto_commit": False}
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,9 @@ def system_of(
         ),
     )
     words = {**members.words(features), "coordinator_gone": found_again}
+    kept_out = {**_FROZEN, "static": static.FEATURE in features}
     freedom = Freedom(
-        frozen={**_FROZEN, **constants(None, profile)} if mixed else _FROZEN,
+        frozen={**kept_out, **constants(None, profile)} if mixed else kept_out,
         refined={**members.REFINED, **members.UPGRADED} if mixed else members.REFINED,
         effects=members.effects(features),
         follows=members.FOLLOWS,
