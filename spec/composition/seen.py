@@ -20,6 +20,7 @@ from typing import Final
 
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.member import IllegalEvent, Member
+from groupspec.spec.composition import static
 from groupspec.spec.explorer.exploration import Trace
 from groupspec.spec.explorer.interpreter import holds
 from groupspec.spec.explorer.layout import State
@@ -164,8 +165,8 @@ class _Eye:
             )
             raise NotSeen(what, 0, trace.model.name)
         self.member = _member(self.rebalance, profile)
-        self.config: dict[str, Value] = {}
-        self.state = self.member.initial()
+        self.config: dict[str, Value] = {"static": True} if static.FEATURE in words else {}
+        self.state = self.member.initial(**self.config)
         self.events: list[Seen] = []
 
     def look(self) -> Sight:

@@ -11,7 +11,7 @@ from groupspec.spec.composition.seen import NotSeen, sight
 from groupspec.spec.explorer.exploration import Step, Trace
 from groupspec.spec.explorer.interpreter import apply, enabled, initial_state, replay
 
-FEATURES = ("late", "callbacks", "parked", "farewell", "ids", "log")
+FEATURES = ("late", "callbacks", "parked", "farewell", "static", "ids", "log")
 MODELS = [
     "base-cooperative-published-2",
     "base-mixed-deployed-2",
