@@ -145,7 +145,7 @@ def composition_pages(catalogue: Mapping[str, Model], module: ModuleType | None 
             "features": features,
             "counts": counts,
             "remark": remark,
-            "left_out": LEFT_OUT if module else "",
+            "left_out": LEFT_OUT.removeprefix("Left out: ") if module else "",
         },
     )
     for model in catalogue.values():

@@ -141,7 +141,7 @@ const weight = (entry, query, words) => {
     else if (new RegExp(`\\b${word.replace(/[^\w]/g, "\\$&")}`).test(entry.low)) value += 8;
   }
   query.split(/\s+/).forEach((word, place, all) => { if (place && entry.low.includes(`${all[place - 1]} ${word}`)) value += 10; });
-  return value + ({ rule: 40, answer: 40, term: words.length < 3 ? 160 : 0 }[entry.kind] ?? 0) - (entry.kind.startsWith("cell") && words.length < 3 ? 90 : 0) - (entry.kind.endsWith("published") ? 5 : 0) + (entry.text.includes("→") ? 6 : 0) + entry.has * 70 - (entry.low.length > 1000 ? 50 : 0) - Math.log2(entry.low.length);
+  return value + ({ rule: 40, answer: 40, term: words.length < 3 ? 260 : 0 }[entry.kind] ?? 0) - (entry.kind.startsWith("cell") && words.length < 3 ? 90 : 0) - (entry.kind.endsWith("published") ? 5 : 0) + (entry.text.includes("→") ? 6 : 0) + entry.has * 70 - (entry.low.length > 1000 ? 50 : 0) - Math.log2(entry.low.length);
 };
 const note = (textContent) => Object.assign(document.createElement("li"), { className: "none", textContent });
 const result = (entry) => {
@@ -210,7 +210,7 @@ if (ask) {
     for (const group of situation.children) group.hidden = group.disabled = !deciding.includes(group.dataset.machine);
     if (situation.selectedOptions[0]?.parentElement.disabled ?? true) situation.value = situation.querySelector("optgroup:not([disabled]) option").value;
   };
-  ask.hidden = false;
+  ask.closest("section").hidden = false;
   fit();
   event.addEventListener("change", fit);
   ask.addEventListener("submit", (submitted) => { submitted.preventDefault(); location.href = `${situation.value}.${event.value}`; });
