@@ -12,10 +12,15 @@ from groupspec.conformance.commands._machines import require
 from groupspec.conformance.errors import UsageProblem
 from groupspec.spec import composition
 from groupspec.spec.compiler import PROFILES, REBALANCES
+from groupspec.spec.compiler import check as check_table
 from groupspec.spec.compiler.model import Model
+from groupspec.spec.compiler.tables import whole_tables
 
 MEMBERS_BY_DEFAULT = 2
 """Without --model and --members: models with at most so many members, which take minutes all together."""
+
+_SOUND: set[str] = set()
+"""Hashes of tables that have been looked at."""
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 
@@ -38,7 +43,9 @@ def chosen_models(known: Catalogue, model: str, members: int | None, rebalance: 
 
     Raises:
         UsageProblem: there is no such model, protocol or profile; or none fits.
+        SpecError: the tables are not sound.
     """
+    require_sound_tables()
     if model:
         require(model, known.models, "model", "--model")
     if rebalance:
@@ -69,6 +76,18 @@ def chosen_models(known: Catalogue, model: str, members: int | None, rebalance: 
         )  # fmt: skip
         raise UsageProblem("no model is all of that", asked, known.models, "see `groupspec verify --list`")
     return fitting
+
+
+def require_sound_tables() -> None:
+    """Models are made of the tables: of one that leaves something open they would say nothing.
+
+    Raises:
+        SpecError: a table has an overlap, a gap, or a state that cannot be reached.
+    """
+    for table in whole_tables().values():
+        if table.hash not in _SOUND:
+            check_table(table)
+            _SOUND.add(table.hash)
 
 
 def words_of(name: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from groupspec.conformance.engines.result import Answer, EngineLimits, EngineRun
+from groupspec.conformance.engines.result import Answer, EngineLimits, EngineRun, model_problem
 from groupspec.conformance.errors import UsageProblem
 from groupspec.spec.compiler.model import Model, ModelProperty
 from groupspec.spec.compiler.model_check import ModelError
@@ -35,7 +35,7 @@ def run_explorer(
     except ExplorerProblem as problem:
         raise UsageProblem(problem.what, problem.where, problem.allowed, problem.next_step) from problem
     except ModelError as problem:
-        raise UsageProblem(str(problem), model.name, next_step="correct the model") from problem
+        raise model_problem(problem) from problem
     told = {claim: tuple(map(str, trace.steps)) for claim, trace in {**found.violations, **found.reached}.items()}
     stays = _stays(model, found, fold)
     told |= {

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from groupspec.conformance.errors import UsageProblem
 from groupspec.spec.compiler.model import ModelProperty
+from groupspec.spec.compiler.model_check import ModelError
 
 Outcome: TypeAlias = Literal["complete", "inconclusive", "failed", "absent"]
 Answer: TypeAlias = Literal["holds", "violated", "not expressed", "not decided"]
@@ -82,3 +84,10 @@ def watched(claim: ModelProperty, seen: Set[tuple[str, str]], complete: bool) ->
             return "holds" if ("reached", claim.id) in seen else "violated" if complete else "not decided"
         case _:
             return "not expressed"
+
+
+def model_problem(found: ModelError) -> UsageProblem:
+    """A model that cannot be explored, told with the files in which its author can correct it."""
+    of_properties = all(each.place.startswith("property") for each in found.problems)
+    file = "spec/properties.py, or properties_of_*.py beside it" if of_properties else "spec/composition"
+    return UsageProblem(str(found), file, next_step="correct it there; nothing was explored")

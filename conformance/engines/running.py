@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from groupspec.conformance.engines import explorer, spin, tlc
-from groupspec.conformance.engines.result import EngineLimits, EngineRun
+from groupspec.conformance.engines.result import EngineLimits, EngineRun, model_problem
 from groupspec.conformance.errors import UsageProblem
 from groupspec.spec.compiler.model import Model
+from groupspec.spec.compiler.model_check import ModelError
+
+_GO_ON = "that says nothing about the model: try another build of this engine, or do without it: --engine python"
 
 ENGINES = (explorer.ENGINE, tlc.ENGINE, spin.ENGINE)
 
@@ -27,19 +31,28 @@ def run_engine(
         limits: Of each run of the engine.
         liveness: With leads-to properties, if the engine can check them.
         now: Is told how far TLC is; it takes longest.
+
+    Raises:
+        UsageProblem: the model is none.
     """
     limits = limits or EngineLimits()
     if engine == explorer.ENGINE:
         return explorer.run_explorer(model, limits)[0]
     try:
-        if engine == tlc.ENGINE:
-            return tlc.run_tlc(model, limits, liveness=liveness, now=now)
-        return spin.run_spin(model, limits)
+        run = (
+            tlc.run_tlc(model, limits, liveness=liveness, now=now)
+            if engine == tlc.ENGINE
+            else spin.run_spin(model, limits)
+        )
+        return replace(run, problem=f"{run.problem}; {_GO_ON}") if run.outcome == "failed" else run
+    except ModelError as problem:
+        raise model_problem(problem) from problem
     except UsageProblem as problem:
         return EngineRun(engine, "", model.name, "absent", problem=absence(problem))
 
 
 def absence(problem: UsageProblem) -> str:
     """Why an engine is not there, in one line."""
-    parts = (problem.what, problem.where, problem.next_step)
+    needed = f"needed: {problem.allowed}" if problem.allowed else ""
+    parts = (problem.what, problem.where, needed, problem.next_step)
     return "; ".join(part for part in parts if part)

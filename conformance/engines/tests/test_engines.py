@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -155,6 +156,36 @@ def test_a_spin_that_is_none_is_refused(does: str, said: str, monkeypatch: pytes
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     with pytest.raises(UsageProblem, match=said):
         spin.find_spin()
+
+
+@pytest.mark.parametrize(
+    ("does", "said"),
+    [
+        ("echo 'TLC2 Version 2.05 of 23 July 2013'", "TLC 2.05 is too old; {jar}; needed: 2.15 or later; pip install"),
+        ("echo boo; exit 9", "TLC does not start, or it is none"),
+    ],
+)
+def test_a_tlc_that_is_old_or_none_is_named_and_absent(
+    does: str, said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "bin").mkdir()
+    program(tmp_path / "bin", "java", does)
+    jar = tmp_path / "tla2tools.jar"
+    jar.write_text("")
+    monkeypatch.setenv("TLA2TOOLS_JAR", str(jar))
+    monkeypatch.setattr(tlc_program, "java_home", lambda: SimpleNamespace(home=tmp_path))
+    run = run_engine("tlc", toy_model(), WORKS)
+    assert run.outcome == "absent"
+    assert said.format(jar=jar) in run.problem
+
+
+def test_after_a_crash_it_is_said_what_can_be_done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program(tmp_path, "spin", "[ \"$1\" = -V ] && echo 'Spin Version 6.5.2' || kill -SEGV $$")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    run = run_engine("spin", toy_model(), WORKS)
+    assert run.outcome == "failed"
+    assert "spin failed (exit code -11): it said nothing; that says nothing about the model" in run.problem
+    assert "--engine python" in run.problem
 
 
 def test_spin_without_a_compiler_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
