@@ -221,7 +221,7 @@ CHECKS = (
     Check(
         "TLC",
         "`groupspec verify --engine tlc`: a third opinion, and liveness",
-        "`groupspec verify --engine all` stays inconclusive, and liveness unchecked",
+        "`groupspec verify --engine all` stays inconclusive, and of liveness there is the explorer's word alone",
         "pip install 'groupspec[engines]', or set TLA2TOOLS_JAR",
         _tlc,
     ),
