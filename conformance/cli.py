@@ -52,7 +52,7 @@ class LazyGroup(click.Group):
         """Refuses a name that no file has, and says which names there are."""
         known = self.list_commands(ctx)
         if not args[0].startswith("-") and args[0] not in known:
-            close = difflib.get_close_matches(args[0], known, n=1)
+            close = difflib.get_close_matches(args[0], known, n=1, cutoff=0.7)
             advice = f"did you mean `groupspec {close[0]}`?" if close else "see `groupspec --help`"
             raise UsageProblem(f"there is no command {args[0]!r}", allowed=known, next_step=advice)
         return super().resolve_command(ctx, args)

@@ -90,6 +90,18 @@ def require_sound_tables() -> None:
             _SOUND.add(table.hash)
 
 
+def about(model: Model) -> str:
+    """What a model is about, in a line: of a group that it is one, of what protocol, and what its features add."""
+    first, _, _ = " ".join(model.doc.split()).partition(". ")
+    words = words_of(model.name)
+    if words[0] != "base":
+        return first
+    said = {"mixed": "a rolling upgrade from eager to cooperative", "published": "the proposal to the letter"}
+    kinds = [said[word] for word in words if word in said]
+    adds = [meaning for name, (_, meaning) in composition.features().items() if name in words]
+    return "; ".join(["Members, group and network", *kinds, *adds])
+
+
 def words_of(name: str) -> list[str]:
     """The words of a model's name: its protocol and its profile are among them."""
     return name.split("-")

@@ -20,6 +20,9 @@ from groupspec.spec.compiler import check as check_whole
 from groupspec.spec.compiler.tables import whole_tables
 
 FORMATS = {"text": "", "markdown": ".md", "html": ".html"}
+WIDEST_SIGN = 3
+"""A cell has one to three signs (`diagrams.matrix.cell_sign`), and none may be cut off."""
+
 LEGEND = "> leaves the state   o stays, and does something   . ignored   x error of the peer   ? blank"
 
 
@@ -92,7 +95,7 @@ def _grid(table: Table) -> Grid:
     grid = Grid(title=table.label, title_justify="left")
     grid.add_column("event", no_wrap=True)
     for state in table.states:
-        grid.add_column(state, justify="center")
+        grid.add_column(state, justify="center", min_width=WIDEST_SIGN, overflow="fold")  # a name is broken, never cut
     for event in table.events:
         grid.add_row(event.name, *(cell_sign(table.cell(state, event.name)) for state in table.states))
     return grid

@@ -11,7 +11,7 @@ import click
 from groupspec.conformance.commands._common import json_option, progress, remarks, results, write_json
 from groupspec.conformance.commands._machines import require
 from groupspec.conformance.commands._verify_held import verify_held
-from groupspec.conformance.commands._verify_models import Catalogue, catalogue, chosen_models, size, words_of
+from groupspec.conformance.commands._verify_models import Catalogue, about, catalogue, chosen_models, size, words_of
 from groupspec.conformance.commands._verify_scores import verify_scores
 from groupspec.conformance.engines import ENGINES, EngineLimits, EngineRun, counts, run_engine
 from groupspec.conformance.engines.explorer import run_explorer
@@ -72,7 +72,9 @@ def command(
     With --held it breaks each rule on purpose, in the implementation or in a row, and says which check notices.
     With --scores it changes each row of the specification, and says which property notices.
 
-    Example: groupspec verify --rebalance cooperative --profile deployed --engine all
+    Without options: every model of at most two members, by the explorer, in a minute or two.
+
+    Example: groupspec verify --model base-eager-deployed-2 --engine all --safety
 
     Exit code 1 if a property is violated that is not expected to be, or the engines disagree; 4 if not every engine
     got through.
@@ -114,11 +116,14 @@ def command(
 
 
 def _list(known: Catalogue) -> None:
+    """A line for each model: members x partitions, how many states it had when they were counted, and what it is about."""
+    counted = counts.recorded(folder_path("conformance") / MODELS)
+    width = max(map(len, known.models))
     for name, make in known.models.items():
         model = make()
-        members, partitions = model.sizes["members"], model.sizes["partitions"]
-        first, _, _ = " ".join(model.doc.split()).partition(". ")
-        results().print(f"{name:<34} {members} x {partitions}  {first}", markup=False)
+        size = f"{model.sizes['members']} x {model.sizes['partitions']}"
+        states = f"{counted[name].states:,}" if name in counted and counted[name].counted else "?"
+        results().print(f"{name:<{width}}  {size}  {states:>10} states  {about(model)}", markup=False, soft_wrap=True)
 
 
 def _only_the_explorer_can(

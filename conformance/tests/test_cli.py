@@ -91,6 +91,11 @@ def test_an_unknown_command_is_answered_with_those_that_exist(capsys: pytest.Cap
     assert "did you mean `groupspec doctor`?" in err
 
 
+def test_an_unknown_command_that_is_like_none_is_not_answered_with_a_guess(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["vectors"]) == 2
+    assert "see `groupspec --help`" in capsys.readouterr().err
+
+
 def test_a_command_without_a_file_is_not_listed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -140,7 +140,16 @@ def test_models_are_chosen_by_what_they_are(capsys: Captured) -> None:
     assert cli.main(["verify", "--members", "3"]) == 0
     assert "1 models, 80 states" in capsys.readouterr().out
     assert cli.main(["verify", "--list"]) == 0
-    assert "toy-3                              3 x 2  A toy: used to test the engines." in capsys.readouterr().out
+    assert "toy-3         3 x 2           ? states  A toy: used to test the engines." in capsys.readouterr().out
+
+
+def test_the_list_says_what_each_model_adds_and_how_large_it_is(capsys: Captured) -> None:
+    assert cli.main(["verify", "--list"]) == 0
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert "JoinGroup v4: a member id is handed out first" in lines["base-ids-eager-deployed-2"]
+    assert "a rolling upgrade from eager to cooperative" in lines["base-mixed-deployed-2"]
+    assert "the proposal to the letter" in lines["base-eager-published-2"]
+    assert len(set(lines.values())) == len(lines)
 
 
 @pytest.mark.usefixtures("expected")
