@@ -1,112 +1,28 @@
-"""The pages of the composition: each model with who sends what to whom, and the properties that are claimed.
-
-`groupspec.spec.composition.models()` is where the models come from; a repository without it has no such chapter.
-"""
+"""The pages of the composition: each model, how many states it has, and who sends what to whom in it."""
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import inspect
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Final
 
 from groupspec import conformance
 from groupspec.conformance.book import addresses
+from groupspec.conformance.book.claims import by_kind, claim, models
 from groupspec.conformance.book.listing import code
 from groupspec.conformance.book.page import Page
-from groupspec.conformance.book.scores import tested
 from groupspec.conformance.engines.counts import LEFT_OUT, Count, recorded
 from groupspec.conformance.engines.texts import MOST_MEMBERS
-from groupspec.spec.compiler.model import Action, Model, ModelProperty
+from groupspec.spec import composition
+from groupspec.spec.compiler.model import Action, Model
 from groupspec.spec.compiler.tla import module_name
-
-_HOME: Final = "groupspec.spec.composition"
-
-KINDS: Final = {
-    "invariant": ("Invariants", "hold in every state"),
-    "reachable": ("Reachability", "holds in some state"),
-    "recoverable": ("Recoverability", "from every state, a state can be reached in which it holds"),
-    "leads_to": (
-        "Liveness",
-        "under the stated fairness, what is on the left is always followed by what is on the right",
-    ),
-}
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A property.
-
-    Attributes:
-        stated: The property.
-        models: The models that claim it, and keep it.
-        broken: Those that are known to break it, and must.
-    """
-
-    stated: ModelProperty
-    models: tuple[str, ...]
-    broken: tuple[str, ...] = ()
-
-    @property
-    def is_assertion(self) -> bool:
-        """Whether its expression says no more than that its own assertion has not failed."""
-        return self.stated.holds == f"fault != '{self.stated.id}'"
-
-
-def home() -> ModuleType | None:
-    """The module of the composition; None where there is none."""
-    return importlib.import_module(_HOME) if importlib.util.find_spec(_HOME) else None
-
-
-@cache
-def models() -> Mapping[str, Model]:
-    """Every model of the catalogue by its name."""
-    module = home()
-    return {} if module is None else {name: make() for name, make in module.models().items()}
-
-
-def expected_violations(model: str) -> frozenset[str]:
-    """The properties that a model is known to break; none of a model that is not the repository's."""
-    module = home()
-    return frozenset() if module is None else frozenset(module.expected_violations(model))
-
-
-def claims(catalogue: Mapping[str, Model]) -> list[Claim]:
-    """Every property once, with the models that claim it, in the order in which they are met."""
-    found: dict[str, list[str]] = {}
-    stated: dict[str, ModelProperty] = {}
-    for name, model in catalogue.items():
-        for each in model.properties:
-            found.setdefault(each.id, []).append(name)
-            stated.setdefault(each.id, each)
-    return [_claim(stated[identifier], names) for identifier, names in found.items()]
-
-
-@cache
-def claimed() -> tuple[Claim, ...]:
-    """The properties of this repository's models."""
-    return tuple(claims(models()))
-
-
-def _claim(stated: ModelProperty, names: Sequence[str]) -> Claim:
-    broken = tuple(name for name in names if stated.id in expected_violations(name))
-    return Claim(stated, tuple(name for name in names if name not in broken), broken)
 
 
 def pages() -> Iterator[Page]:
     """The catalogue, a page for each model."""
-    return composition_pages(models(), home())
-
-
-def property_pages() -> Iterator[Page]:
-    """The properties, if there are any."""
-    return claim_pages(models())
+    return composition_pages(models(), composition)
 
 
 @cache
@@ -164,7 +80,7 @@ def composition_pages(catalogue: Mapping[str, Model], module: ModuleType | None 
                 "arrows": [(action, *action.arrow) for action in model.actions if any(action.arrow)],
                 "actions": [(action, code(action.body)) for action in model.actions],
                 "procedures": [(procedure, code(procedure.body)) for procedure in model.procedures],
-                "claims": by_kind([_claim(stated, [model.name]) for stated in model.properties]),
+                "claims": by_kind([claim(stated, [model.name]) for stated in model.properties]),
             },
         )
 
@@ -196,34 +112,6 @@ def _about_all(module: ModuleType | None) -> str:
     """What the module says, less what it says to programmers."""
     paragraphs = inspect.cleandoc((module.__doc__ or "") if module else "").split("\n\n")
     return "\n\n".join(each for each in paragraphs if not each.startswith("`models()`"))
-
-
-def claim_pages(catalogue: Mapping[str, Model]) -> Iterator[Page]:
-    """The page of the properties of these models."""
-    if found := claims(catalogue):
-        module = sys.modules.get("groupspec.spec.properties")
-        yield Page(
-            "properties.html",
-            "Properties",
-            "properties",
-            "properties",
-            {
-                "claims": by_kind(found),
-                "kinds": [(f"#{title.lower()}", title) for title, *_ in by_kind(found)],
-                "intro": (module.__doc__ or "") if module else "",
-                "tested": tested() if module else "",
-                "count": len(found),
-            },
-        )
-
-
-def by_kind(found: list[Claim]) -> list[tuple[str, str, list[Claim]]]:
-    """(heading, what the kind means, claims of it), in the order of `KINDS`."""
-    return [
-        (title, meaning, [claim for claim in found if claim.stated.kind == kind])
-        for kind, (title, meaning) in KINDS.items()
-        if any(claim.stated.kind == kind for claim in found)
-    ]
 
 
 def _whole_doc(model: Model) -> str:

@@ -1,20 +1,16 @@
 """The pages of what exploration found: the sentence, the shortest counterexample as a picture, what is done instead.
 
-`groupspec.conformance.findings.counterexamples()` is where they come from; a repository without it has no such chapter.
-`Counterexample` is what the pages read of each.
+`groupspec.conformance.findings.counterexamples()` is where they come from; `Counterexample` is what the pages read of each.
 """
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, Protocol
+from typing import Protocol
 
+from groupspec.conformance import findings
 from groupspec.conformance.book import addresses
 from groupspec.conformance.book.page import Page
-
-_HOME: Final = "groupspec.conformance.findings"
 
 
 class Counterexample(Protocol):
@@ -56,11 +52,8 @@ class Counterexample(Protocol):
 
 
 def counterexamples() -> tuple[Counterexample, ...]:
-    """Those of this repository; none where nobody gives any."""
-    if importlib.util.find_spec(_HOME) is None:
-        return ()
-    give = getattr(importlib.import_module(_HOME), "counterexamples", tuple)
-    return tuple(give())
+    """Those of this repository."""
+    return tuple(findings.counterexamples())
 
 
 def pages() -> Iterator[Page]:

@@ -10,7 +10,7 @@ from typing import Final
 from markupsafe import Markup
 
 from groupspec.conformance.book import addresses
-from groupspec.conformance.book.composition import claimed
+from groupspec.conformance.book.claims import claimed
 from groupspec.conformance.book.held import held_by, totals, why_not
 from groupspec.conformance.book.page import Page
 from groupspec.conformance.book.rows import ShownRow, together

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from groupspec.conformance.book import addresses
-from groupspec.conformance.book.composition import claims
+from groupspec.conformance.book.claims import claims
 from groupspec.conformance.book.counterexamples import Counterexample
 from groupspec.conformance.book.glossary import TERMS
 from groupspec.conformance.book.machines import gist, module_of

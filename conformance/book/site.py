@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from groupspec.conformance.book import (
+    claims,
     composition,
     counterexamples,
     machines,
@@ -109,7 +110,7 @@ CHAPTERS = (
         "Properties",
         "properties.html",
         "What is claimed of the models: what never happens, what can always be reached, what follows in the end.",
-        composition.property_pages,
+        claims.pages,
     ),
     Chapter(
         "findings",
@@ -168,7 +169,7 @@ def book() -> dict[str, str]:
     """Every file of the site: name to text. The same sources give the same text, byte for byte."""
     return site(
         {chapter: list(chapter.pages()) for chapter in CHAPTERS},
-        composition.models(),
+        claims.models(),
         counterexamples.counterexamples(),
     )
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from groupspec.conformance.book.composition import claim_pages, composition_pages, families, guard_of, messages
+from groupspec.conformance.book.claims import claim_pages
+from groupspec.conformance.book.composition import composition_pages, families, guard_of, messages
 from groupspec.conformance.book.counterexamples import finding_pages
 from groupspec.conformance.book.listing import code
 from groupspec.conformance.book.site import CHAPTERS, site
