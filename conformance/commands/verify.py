@@ -197,7 +197,8 @@ def _says(run: EngineRun, expected: frozenset[str]) -> str:
     new = run.violated - expected
     as_expected = f", {len(run.violated & expected)} violated as expected" if run.violated & expected else ""
     wrong = f", {len(new)} VIOLATED" if new else ""
-    return f"{decided.count('holds')} hold{as_expected}{wrong}"
+    lively = f"; liveness {run.liveness_seconds:.0f} s more" if run.liveness_seconds else ""
+    return f"{decided.count('holds')} hold{as_expected}{wrong}{lively}"
 
 
 def _show_findings(judgement: Judgement, traces: dict[str, Trace]) -> None:

@@ -49,6 +49,7 @@ class EngineRun:
         traces: For each property that is violated or reached, and if the engine tells, the actions on the way.
         problem: What is wrong, and what to do.
         missing_actions: Actions that could never happen; what no engine but the explorer says.
+        liveness_seconds: Of a second search, for leads-to properties; TLC's alone.
     """
 
     engine: str
@@ -63,6 +64,7 @@ class EngineRun:
     traces: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     problem: str = ""
     missing_actions: tuple[str, ...] = ()
+    liveness_seconds: float = 0.0
 
     @property
     def violated(self) -> frozenset[str]:

@@ -29,7 +29,7 @@ def check_liveness(model: Model, tlc: Tlc, limits: EngineLimits, run: EngineRun,
     together = _check(model, tlc, claims, limits, run, now)
     if len(claims) == 1 or not together.violated - run.violated:
         return together
-    run = replace(run, seconds=together.seconds)
+    run = replace(run, liveness_seconds=together.liveness_seconds)
     for claim in claims:
         run = _check(model, tlc, [claim], limits, run, now)
     return run
@@ -46,7 +46,7 @@ def _check(
         f"{module}.cfg": tla_liveness_config(model, claims),
     }
     ended = start_tlc(tlc, texts, module, ("-workers", str(os.cpu_count() or 1), "-lncheck", "final"), limits, now)
-    run = replace(run, seconds=run.seconds + ended.seconds)
+    run = replace(run, liveness_seconds=run.liveness_seconds + ended.seconds)
     if "Temporal properties were violated" in ended.output:
         answers: dict[str, Answer] = dict.fromkeys(claims, "violated")
         traces = dict.fromkeys(claims, _told(model, ended.output))
