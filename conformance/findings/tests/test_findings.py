@@ -95,6 +95,29 @@ def test_what_the_deployed_profile_can_reach_the_reference_reaches_with_equal_em
             assert [(e.offer, e.sent) for e in reference.events] == [(e.offer, e.sent) for e in tables.events]
 
 
+@pytest.mark.parametrize(
+    ("model", "ends"),
+    [
+        ("base-ids-cooperative-deployed-2", [("join_member_id_required_arrives", 1), ("join_again_arrives", 1)]),
+        ("base-log-eager-deployed-2", [("coordinator_dies", 0), ("coordinator_returns", 0)]),
+        ("base-eager-deployed-2", [("initial_delay_ends", 0), ("join_accepted_arrives", 1), ("sync_arrives", 1), ("coordinator_restarts", 0)]),
+    ],
+    ids=["ids", "log", "restart"],
+)  # fmt: skip
+def test_runs_with_ids_with_a_log_and_of_a_restart_are_played_and_written_too(
+    model: str, ends: list[tuple[str, int]]
+) -> None:
+    """`arrives` and the like happen to member 1; what the coordinator does has no number."""
+    numbers = {"sync_arrives": {"i": 1, "k": 1}}
+    steps = [("subscribes", 1), ("join_arrives", 1), *ends]
+    trace = replay(runs.model_of(model), [(name, numbers.get(name, {"i": i} if i else {})) for name, i in steps])
+    for member in trace.model.indices("members"):
+        reference, tables = replay_on_reference(trace, member), replay_on_tables(trace, member)
+        assert not reference.left_out
+        assert [(e.offer, e.sent) for e in reference.events] == [(e.offer, e.sent) for e in tables.events]
+    assert json.loads(vector_text(trace).splitlines()[-1])["run"]
+
+
 def test_an_action_without_a_counterpart_is_named() -> None:
     model = runs.model_of("base-cooperative-deployed-2")
     dies = replay(model, [("subscribes", {"i": 1}), ("process_dies", {"i": 1})])
