@@ -8,20 +8,13 @@ they try a sample anew.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from groupspec.conformance.scores.killing import Score, scores
-from groupspec.conformance.scores.mutants import SpecMutant, mutants
-from groupspec.conformance.scores.subjects import PROFILE, Subject, subjects
-from groupspec.spec.compiler.table import Table
-from groupspec.spec.compiler.tables import tables
+from groupspec.conformance.scores.trials import trials, tried
 
 FORMAT_VERSION: Final = 1
 COMMITTED: Final = Path(__file__).resolve().parent.parent / "generated" / "scores.json"
@@ -31,40 +24,6 @@ WANTED: Final = 0.95
 """So many of those that are not equivalent must be killed."""
 MOST_EQUIVALENT: Final = 0.05
 """No more may be equivalent, of those that make a difference."""
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A model, and all the mutants of its machines.
-
-    Attributes:
-        subject: The model.
-        tables: Of its machines.
-        mutants: In the order of the tables.
-    """
-
-    subject: Subject
-    tables: tuple[Table, ...]
-    mutants: tuple[SpecMutant, ...]
-
-    @cached_property
-    def hash(self) -> str:
-        """Of all that decides what becomes of the mutants, but for the operators and the explorer."""
-        digest = hashlib.sha256(self.subject.model.hash.encode())
-        for name in (*(table.hash for table in self.tables), *(mutant.id for mutant in self.mutants)):
-            digest.update(f"{name}\n".encode())
-        return digest.hexdigest()
-
-
-@cache
-def trials() -> tuple[Trial, ...]:
-    """Of every model, the quickest first."""
-    return tuple(_trial(subject) for subject in subjects())
-
-
-def _trial(subject: Subject) -> Trial:
-    used = tuple(tables()[name, subject.rebalance or "eager", PROFILE] for name in subject.machines)
-    return Trial(subject, used, tuple(mutant for table in used for mutant in mutants(table)))
 
 
 def computed(
@@ -77,28 +36,18 @@ def computed(
         said: Told how far it is.
         known: What was computed before: models that have not changed since are taken from there.
     """
-    before: Mapping[str, str] = known["models"] if known is not None and known["every"] == every else {}
-    rows: list[dict[str, Any]] = []
-    models: dict[str, str] = {}
-    for trial in trials():
-        name = trial.subject.name
-        models[name] = trial.hash
-        if known is not None and before.get(name) == trial.hash:
-            rows += [row for row in known["mutants"] if row["model"] == name]
-        else:
-            rows += [score_row(trial, score) for score in scores(trial.mutants[::every], [trial.subject], said)]
-    return {"format": FORMAT_VERSION, "every": every, "models": models, "mutants": rows}
-
-
-def score_row(trial: Trial, score: Score) -> dict[str, Any]:
-    """One mutant, as it is committed."""
+    before = known if known is not None and known["every"] == every else {"models": {}, "mutants": []}
+    models = {trial.subject.name: trial.hash for trial in trials()}
+    anew = tried([name for name, found in models.items() if before["models"].get(name) != found], every, said)
+    rows = {
+        name: anew[name] if name in anew else [row for row in before["mutants"] if row["model"] == name]
+        for name in models
+    }
     return {
-        "model": trial.subject.name,
-        "id": score.mutant.id,
-        "machine": score.mutant.machine,
-        "operator": score.mutant.operator,
-        "fate": score.fate,
-        "by": list(score.by),
+        "format": FORMAT_VERSION,
+        "every": every,
+        "models": models,
+        "mutants": [r for name in models for r in rows[name]],
     }
 
 

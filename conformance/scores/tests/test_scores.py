@@ -11,6 +11,7 @@ from groupspec.conformance.scores.killing import Score, scores
 from groupspec.conformance.scores.mutants import OPERATORS, SpecMutant, mutants
 from groupspec.conformance.scores.page import scores_markdown
 from groupspec.conformance.scores.subjects import subjects
+from groupspec.conformance.scores.trials import score_row, trials
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.explorer import equivalent
@@ -74,7 +75,7 @@ def test_what_is_idle_is_no_other_machine_at_all(of_partition: list[Score]) -> N
 
 
 def test_each_machine_is_tried_in_every_model_of_its_own() -> None:
-    tried = {trial.subject.name: {mutant.machine for mutant in trial.mutants} for trial in files.trials()}
+    tried = {trial.subject.name: {mutant.machine for mutant in trial.mutants} for trial in trials()}
     assert tried == {s.name: set(s.machines) for s in subjects()}
     assert set().union(*tried.values()) == set(files.MACHINES)
 
@@ -100,7 +101,7 @@ def test_equivalent_are_so_many_of_those_that_make_a_difference() -> None:
 def test_committed_scores_are_judged_by_format_and_hash() -> None:
     assert files.problems("{") == [files.problems("{")[0]]
     assert files.problems(json.dumps({"format": 0})) == ["scores.json has another format: groupspec verify --scores"]
-    current = {trial.subject.name: trial.hash for trial in files.trials()}
+    current = {trial.subject.name: trial.hash for trial in trials()}
     data = {"format": 1, "every": 40, "models": current, "mutants": []}
     assert files.problems(json.dumps(data)) == []
     data["models"] = {**current, "partition-alone": "old", "gone": "old"}
@@ -108,8 +109,8 @@ def test_committed_scores_are_judged_by_format_and_hash() -> None:
 
 
 def test_what_has_not_changed_is_not_computed_again() -> None:
-    rows = [{"model": trial.subject.name, "id": "as it was"} for trial in files.trials()]
-    known = {"format": 1, "every": 40, "models": {t.subject.name: t.hash for t in files.trials()}, "mutants": rows}
+    rows = [{"model": trial.subject.name, "id": "as it was"} for trial in trials()]
+    known = {"format": 1, "every": 40, "models": {t.subject.name: t.hash for t in trials()}, "mutants": rows}
     assert files.computed(40, known=known) == known
     known["models"] = {**known["models"], "partition-alone": "old"}  # type: ignore[dict-item]
     again = files.computed(40, known=known)
@@ -118,8 +119,8 @@ def test_what_has_not_changed_is_not_computed_again() -> None:
 
 
 def test_the_page_says_the_same_as_the_data(of_partition: list[Score]) -> None:
-    trial = next(trial for trial in files.trials() if trial.subject.name == "partition-alone")
-    rows = [files.score_row(trial, score) for score in of_partition]
+    trial = next(trial for trial in trials() if trial.subject.name == "partition-alone")
+    rows = [score_row(trial, score) for score in of_partition]
     data = {"format": 1, "every": 1, "models": {"partition-alone": trial.hash}, "mutants": rows}
     assert json.loads(files.scores_text(data)) == data
     page = scores_markdown(data)

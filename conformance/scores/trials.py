@@ -1,0 +1,95 @@
+"""What is tried: each model with all the mutants of its machines, and what becomes of them on every processor at once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import cache, cached_property
+from multiprocessing import get_context
+from typing import Any, Final
+
+from groupspec.conformance.scores.killing import Score, scores
+from groupspec.conformance.scores.mutants import SpecMutant, mutants
+from groupspec.conformance.scores.subjects import PROFILE, Subject, subjects
+from groupspec.spec.compiler.table import Table
+from groupspec.spec.compiler.tables import tables
+
+AT_ONCE: Final = 200
+"""So many mutants are a share: a process tries them, and takes the next share."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A model, and all the mutants of its machines.
+
+    Attributes:
+        subject: The model.
+        tables: Of its machines.
+        mutants: In the order of the tables.
+    """
+
+    subject: Subject
+    tables: tuple[Table, ...]
+    mutants: tuple[SpecMutant, ...]
+
+    @cached_property
+    def hash(self) -> str:
+        """Of all that decides what becomes of the mutants, but for the operators and the explorer."""
+        digest = hashlib.sha256(self.subject.model.hash.encode())
+        for name in (*(table.hash for table in self.tables), *(mutant.id for mutant in self.mutants)):
+            digest.update(f"{name}\n".encode())
+        return digest.hexdigest()
+
+
+@cache
+def trials() -> tuple[Trial, ...]:
+    """Of every model, the quickest first."""
+    return tuple(_trial(subject) for subject in subjects())
+
+
+def _trial(subject: Subject) -> Trial:
+    used = tuple(tables()[name, subject.rebalance or "eager", PROFILE] for name in subject.machines)
+    return Trial(subject, used, tuple(mutant for table in used for mutant in mutants(table)))
+
+
+def score_row(trial: Trial, score: Score) -> dict[str, Any]:
+    """One mutant, as it is committed."""
+    return {
+        "model": trial.subject.name,
+        "id": score.mutant.id,
+        "machine": score.mutant.machine,
+        "operator": score.mutant.operator,
+        "fate": score.fate,
+        "by": list(score.by),
+    }
+
+
+def tried(names: Sequence[str], every: int, said: Callable[[str], None]) -> dict[str, list[dict[str, Any]]]:
+    """What became of the mutants of these models, by model; of one in `every` only. `said` is told after each share."""
+    wanted = {trial.subject.name: len(trial.mutants[::every]) for trial in trials() if trial.subject.name in names}
+    shares = [
+        (name, every, first, first + AT_ONCE) for name, number in wanted.items() for first in range(0, number, AT_ONCE)
+    ]
+    found: dict[tuple[str, int, int, int], list[dict[str, Any]]] = {}
+    if len(shares) == 1:
+        found[shares[0]] = _share(*shares[0])
+    elif shares:
+        # Not forked: whoever asks may have threads, and a progress bar is one.
+        with ProcessPoolExecutor(_processors(), get_context("spawn")) as pool:
+            running = {pool.submit(_share, *share): share for share in shares}
+            for done in as_completed(running):
+                found[running[done]] = done.result()
+                said(f"{len(found)} of {len(shares)} shares of mutants are tried")
+    return {name: [row for share in shares if share[0] == name for row in found[share]] for name in wanted}
+
+
+def _share(name: str, every: int, first: int, last: int) -> list[dict[str, Any]]:
+    trial = next(trial for trial in trials() if trial.subject.name == name)
+    return [score_row(trial, score) for score in scores(trial.mutants[::every][first:last], [trial.subject])]
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
