@@ -90,8 +90,10 @@ def test_the_configuration_asks_for_what_tlc_can_say() -> None:
         'LiveReceive(i) == last = <<>> /\\ Receive(i) /\\ last\' = <<"Receive", i>>\n',
         "LiveAsk(i) == last = <<>> /\\ Ask(i) /\\ last' = <<>>\n",
         "    \\/ \\E i \\in Members : \\E p \\in Partitions : LiveMark(i, p)\n",
-        '    /\\ \\A i \\in Members : []<>(last = <<"Receive", i>> \\/ (last = <<>> /\\ ~ReceivePossible(i)))\n',
-        '    /\\ \\A i \\in Members : (<>[]~ENABLED <<Lend(i)>>_state \\/ []<>(last = <<"Lend", i>>))\n',
+        '    /\\ \\A i \\in Members : []<>(\\/ last = <<"Receive", i>>\n',
+        "                              \\/ last = <<>> /\\ ~ReceivePossible(i))\n",
+        "    /\\ \\A i \\in Members : (\\/ <>[]~ENABLED <<Lend(i)>>_state\n",
+        '                          \\/ []<>(last = <<"Lend", i>>))\n',
     ],
 )
 def test_fairness_is_said_of_states_in_a_module_beside(said: str) -> None:
