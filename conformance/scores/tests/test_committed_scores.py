@@ -1,0 +1,67 @@
+"""The committed scores: enough is killed, little is equivalent, no property is idle, and trying a sample anew says the same."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+
+from groupspec.conformance.scores import files
+from groupspec.conformance.scores.killing import scores
+from groupspec.conformance.scores.trials import score_row, trials
+
+SAMPLE = 40
+"""One mutant in so many is tried anew."""
+
+
+@cache
+def committed() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(files.COMMITTED.read_text(encoding="utf-8"))
+    return found
+
+
+def of(machine: str) -> list[dict[str, Any]]:
+    return [row for row in committed()["mutants"] if row["machine"] == machine]
+
+
+def test_the_scores_are_of_this_specification() -> None:
+    assert files.problems(files.COMMITTED.read_text(encoding="utf-8")) == []
+    assert committed()["every"] == 1
+
+
+@pytest.mark.parametrize("machine", files.MACHINES)
+def test_enough_mutants_of_each_machine_are_killed_and_few_are_equivalent(machine: str) -> None:
+    assert of(machine)
+    assert files.share_killed(of(machine)) >= files.WANTED
+    assert files.share_equivalent(of(machine)) <= files.MOST_EQUIVALENT
+
+
+@pytest.mark.parametrize("machine", files.MACHINES)
+def test_every_mutant_is_tried_and_compared_to_the_end(machine: str) -> None:
+    assert {row["fate"] for row in of(machine)} <= {"killed", "survived", "equivalent", "idle"}
+
+
+NOTICES_NOTHING = {
+    "one-heartbeat": "a second heartbeat is one that is not due, and heartbeat-when-due says so first",
+    "forget-with-reason": "to forget without a reason takes an effect more: no operator adds one",
+    "sync-after-join": "the published profile breaks it, where a whole state is missing and not part of a row",
+    "answered-once": "to answer twice takes an effect more: no operator adds one",
+    "told-closed": "to call it closed takes another effect: no operator puts one in the place of another",
+}
+"""Safety properties that no change of a single row breaks, and why."""
+
+
+def test_each_safety_property_notices_a_mutant_or_is_known_not_to() -> None:
+    noticed = {name for row in committed()["mutants"] for name in row["by"]}
+    claimed = {p.id for trial in trials() for p in trial.subject.model.properties if p.kind == "invariant"}
+    assert claimed - noticed == set(NOTICES_NOTHING)
+
+
+@pytest.mark.exhaustive
+def test_a_sample_tried_anew_ends_as_committed() -> None:
+    expected = {(row["model"], row["id"]): row for row in committed()["mutants"]}
+    for trial in trials():
+        for score in scores(trial.mutants[::SAMPLE], [trial.subject]):
+            assert score_row(trial, score) == expected[trial.subject.name, score.mutant.id]
