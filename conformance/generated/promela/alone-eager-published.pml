@@ -20,7 +20,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 087d095da0d09a38b2a058a3892e01be8dd5d632294cf616f7c9643d459c19ef
+// Model 799077530555cfc576496abf290ddc8a19403e015701d80d85129a852f6ba60b
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -51,33 +51,44 @@
 #define poll                     22
 #define JoinGroup                23
 #define SyncGroup                24
-#define illegal_event            25
-#define late_changes_nothing     26
-#define one_lookup               27
-#define lookup_is_needed         28
-#define lookup_waits             29
-#define forget_with_reason       30
-#define suspect_is_forgotten     31
-#define leaves_only_if_stalled   32
-#define one_call                 33
-#define one_heartbeat            34
-#define one_commit               35
-#define to_a_known_coordinator   36
-#define callbacks_before_join    37
-#define join_needs_a_poll        38
-#define sync_after_join          39
-#define heartbeat_as_member      40
-#define leave_once               41
-#define static_stays             42
-#define commit_what_is_owned     43
-#define no_commit_in_a_rebalance 44
-#define callbacks_alternate      45
-#define paused_before_revoked    46
-#define added_before_assigned    47
-#define revoked_is_removed       48
-#define forget_then_fail         49
-#define errors_are_told          50
-#define stalled_member_leaves    51
+#define revoked                  25
+#define lost_                    26
+#define illegal_event            27
+#define late_changes_nothing     28
+#define one_lookup               29
+#define lookup_is_needed         30
+#define lookup_waits             31
+#define forget_with_reason       32
+#define suspect_is_forgotten     33
+#define leaves_only_if_stalled   34
+#define one_call                 35
+#define one_heartbeat            36
+#define one_commit               37
+#define to_a_known_coordinator   38
+#define callbacks_before_join    39
+#define join_needs_a_poll        40
+#define join_waits               41
+#define commit_comes_first       42
+#define sync_after_join          43
+#define heartbeat_as_member      44
+#define heartbeat_when_due       45
+#define leaves_if_asked          46
+#define leave_once               47
+#define static_stays             48
+#define commit_what_is_owned     49
+#define no_commit_in_a_rebalance 50
+#define callbacks_alternate      51
+#define commit_if_configured     52
+#define commit_waits             53
+#define lost_was_owned           54
+#define lost_by_losing           55
+#define paused_before_revoked    56
+#define added_before_assigned    57
+#define revoked_is_removed       58
+#define assigned_is_enabled      59
+#define forget_then_fail         60
+#define errors_are_told          61
+#define stalled_member_leaves    62
 
 // Variables. Arrays begin at 0, members and partitions at 1: what lies at 0 is never used.
 byte timeouts = STOPPED;  // state of timeouts
@@ -115,7 +126,7 @@ bool revoke_due = false;  // REVOKE_PARTITIONS waits for the polling thread, or 
 bool assign_due = false;  // ASSIGN_PARTITIONS waits for the polling thread, or is being handled there
 bool may_join = false;  // the application has polled since it subscribed, was thrown an error, or let its poll interval expire
 bool raised = false;  // an ERROR has been queued by what happens now
-bool has_id = false;  // the coordinator gave it a member id, and nothing has ended that
+byte given = none;  // what the coordinator gave it, and nothing has ended: a member id, or that and a generation
 bool said_goodbye = false;  // a LeaveGroup has been sent by what happens now
 bool left = false;  // the member has left, in words or in silence, by what happens now
 bool stalled = false;  // what happens now has found that the application stalls
@@ -126,6 +137,13 @@ bool asks_open = false;  // the application has asked the coordinator something,
 byte lookup_rests = none;  // what must end before the next FindCoordinator, after one that failed
 bool beat_due = false;  // the heartbeat interval is over, and none was sent since
 bool poll_late = false;  // the poll interval is over, and nothing was polled since
+bool join_rests = false;  // the backoff after a JoinGroup or SyncGroup that the coordinator did not take runs
+bool rejoin_due = false;  // a rebalance was announced or wanted, or partitions were given up, and no JoinGroup has been sent since
+bool commit_done = false;  // the commit before the rebalance that is due was answered, or has run out of time
+bool commit_rests = false;  // the backoff after a commit that failed runs
+bool leave_asked = false;  // the application wants to leave, and has not left yet
+bool enable_due = false;  // the listener has heard now that partitions have come, and they are not enabled yet
+byte callback = none;  // the listener runs, and was told this
 bool suspect = false;  // what happens now says that the coordinator is gone
 byte fault = none;  // the first assertion that failed
 
@@ -212,6 +230,20 @@ byte fault = none;  // the first assertion that failed
 // Rules: J7, P3, X2
 #define holds_join_needs_a_poll (fault != join_needs_a_poll)
 
+// join-waits (invariant): After a JoinGroup or SyncGroup that the coordinator did not take, the next
+// JoinGroup waits for the retry backoff.
+// Source: Kafka AbstractCoordinator.JoinGroupResponseHandler
+// Source: KAFKA-6829
+// Rules: D3, J2
+#define holds_join_waits (fault != join_waits)
+
+// commit-comes-first (invariant): With auto-commit, what was consumed is committed before the listener hears
+// that partitions go, and before JoinGroup: until it is answered or has run out of time.
+// Source: Threading refactor proposal (Apache Kafka wiki), 'Test Plan'
+// Source: Kafka ConsumerCoordinator.onJoinPrepare
+// Rules: M3, Q4
+#define holds_commit_comes_first (fault != commit_comes_first)
+
 // sync-after-join (invariant): A SyncGroup uses the generation of an answered JoinGroup, and each generation
 // is used once.
 // Source: Kafka AbstractCoordinator.JoinGroupResponseHandler
@@ -224,6 +256,18 @@ byte fault = none;  // the first assertion that failed
 // Source: KAFKA-16251
 // Rules: H3, L3
 #define holds_heartbeat_as_member (fault != heartbeat_as_member)
+
+// heartbeat-when-due (invariant): A heartbeat is sent when the interval since the last one is over, or the
+// retry backoff after one that failed.
+// Source: Kafka AbstractCoordinator.HeartbeatThread
+// Rules: H2, D3
+#define holds_heartbeat_when_due (fault != heartbeat_when_due)
+
+// leaves-if-asked (invariant): Who does not stall leaves only because the application wants to.
+// Source: KIP-62, 'Proposed Changes'
+// Source: Kafka AbstractCoordinator.maybeLeaveGroup
+// Rules: L1, P1
+#define holds_leaves_if_asked (fault != leaves_if_asked)
 
 // leave-once (invariant): LeaveGroup is sent by who has an id, once.
 // Source: KAFKA-16639
@@ -252,6 +296,29 @@ byte fault = none;  // the first assertion that failed
 // Rules: C1
 #define holds_callbacks_alternate (fault != callbacks_alternate)
 
+// commit-if-configured (invariant): The commit before a rebalance is sent only with auto-commit: else
+// committing is the application's own affair.
+// Source: Kafka ConsumerCoordinator.onJoinPrepare
+// Rules: M3, M7
+#define holds_commit_if_configured (fault != commit_if_configured)
+
+// commit-waits (invariant): After a commit that failed the next try waits for the retry backoff.
+// Source: KAFKA-13310
+// Rules: D3, M3
+#define holds_commit_waits (fault != commit_waits)
+
+// lost-was-owned (invariant): The listener is told of a loss, and called by who leaves, only if something was
+// owned.
+// Source: KIP-429, onPartitionsLost
+// Rules: C1, C2, C7
+#define holds_lost_was_owned (fault != lost_was_owned)
+
+// lost-by-losing (invariant): A member that has its assignment is told of its end, not of a loss, as long as
+// nobody has disowned it.
+// Source: KIP-429, onPartitionsLost
+// Rules: C2, C7
+#define holds_lost_by_losing (fault != lost_by_losing)
+
 // paused-before-revoked (invariant): Partitions are paused before the listener hears that they go, and before
 // they are removed.
 // Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
@@ -268,6 +335,12 @@ byte fault = none;  // the first assertion that failed
 // Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
 // Rules: C3, O3
 #define holds_revoked_is_removed (fault != revoked_is_removed)
+
+// assigned-is-enabled (invariant): When the listener has heard of an assignment, its partitions are enabled
+// at once, whatever comes next.
+// Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+// Rules: C3
+#define holds_assigned_is_enabled (fault != assigned_is_enabled)
 
 // forget-then-fail (invariant): The coordinator is unknown before requests under way to it fail.
 // Source: KAFKA-6366
@@ -358,6 +431,36 @@ byte fault = none;  // the first assertion that failed
 #define holds_wants_to_join ((rebalance != UNJOINED) || !(subscribed && polled && coordinator_known) || \
     join_backoff)
 
+// join-backoff-is-kept (invariant): The backoff before the next JoinGroup runs from a failure of the
+// coordinator's until it ends, or the member leaves.
+// Source: Kafka AbstractCoordinator.joinGroupIfNeeded
+// Rules: D3, J2
+#define holds_join_backoff_is_kept (join_backoff == join_rests)
+
+// announced-is-pursued (invariant): A member that is stable and knows that a rebalance is due is on its way
+// to it: it commits, and then joins.
+// Source: KAFKA-5154
+// Source: Kafka ConsumerCoordinator.rejoinNeededOrPending
+// Rules: J2, J8, K2, H4
+#define holds_announced_is_pursued (preparing == ((rebalance == STABLE) && rejoin_due))
+
+// follow-up-is-kept (invariant): What makes another rebalance necessary while one is under way is kept until
+// the next JoinGroup, and nothing else makes one follow.
+// Source: KIP-429
+// Source: KAFKA-5154
+// Rules: J2, K2
+#define holds_follow_up_is_kept ((rebalance == UNJOINED) || (((call_out == JoinGroup) || \
+    (rebalance == COMPLETING_REBALANCE) || \
+    (rebalance == ASSIGNING_PARTITIONS)) -> (follow_up == rejoin_due) : (!follow_up || (rejoin_due && \
+    (rebalance != STABLE)))))
+
+// revoked-goes-on (invariant): When the listener has heard what goes, nothing holds the JoinGroup back but a
+// commit, a poll, a coordinator or a backoff.
+// Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+// Rules: J2, Q4
+#define holds_revoked_goes_on ((rebalance != PARTITION_REVOKED) || (commit_step != none) || !(polled && \
+    coordinator_known) || join_backoff)
+
 // commit-ends (invariant): PREPARE_REVOCATION lasts only as long as the commit before the revocation.
 // Source: KAFKA-13310
 // Source: KAFKA-14024
@@ -368,6 +471,12 @@ byte fault = none;  // the first assertion that failed
 // Source: KAFKA-14024
 // Rules: M3, M5
 #define holds_commit_is_out ((commit_step == out) == commit_out)
+
+// commit-backoff-is-kept (invariant): The backoff before the next try of a commit runs until it ends, or the
+// commit has run out of time.
+// Source: KAFKA-13310
+// Rules: D3, M3
+#define holds_commit_backoff_is_kept ((commit_step == backoff) == commit_rests)
 
 // commit-is-pursued (invariant): A commit waits for nothing but a coordinator, a backoff or its answer.
 // Source: KAFKA-13310
@@ -418,18 +527,34 @@ byte fault = none;  // the first assertion that failed
 // Rules: J7, P2
 #define holds_may_join (may_join == polled)
 
-// identity-is-given (invariant): The member keeps the id that it was given until the coordinator disowns it
-// or it leaves.
+// identity-is-given (invariant): The member keeps the id and the generation that it was given until the
+// coordinator disowns them or it leaves; a generation that is disowned leaves it the id.
 // Source: KAFKA-13214
 // Source: KAFKA-10870
 // Rules: J4, J3
-#define holds_identity_is_given (has_id == (identity != none))
+#define holds_identity_is_given (given == identity)
 
 // lost-without-id (invariant): A callback that has not begun when the membership is lost says lost.
 // Source: KIP-429, onPartitionsLost
 // Rules: C2, P3
 #define holds_lost_without_id (!((rebalance == REVOKING_PARTITION) && !callback_running && \
     (identity != member)) || lost)
+
+// leave-is-pursued (invariant): Who has been asked to leave has left, or is waiting for its last callback.
+// Source: KAFKA-19357
+// Rules: L1, L2, C7
+#define holds_leave_is_pursued (leaving == leave_asked)
+
+// callback-is-running (invariant): A callback is believed to run while it does.
+// Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+// Rules: Q2
+#define holds_callback_is_running (callback_running == (callback != none))
+
+// callback-stays (invariant): What the listener has been told while it runs stays so: revoked does not become
+// lost.
+// Source: KIP-429, onPartitionsLost
+// Rules: C2, P3
+#define holds_callback_stays ((callback == none) || ((callback == lost_) == lost))
 
 // owns-nothing-outside (invariant): Outside the group nothing is owned: every end of ownership goes through
 // the listener.
@@ -479,7 +604,7 @@ byte fault = none;  // the first assertion that failed
 
 // Says once that an invariant was violated or that a state was reached; the search goes on.
 c_code {
-  static char noted[61];
+  static char noted[78];
   static void note(int n, const char *what) {
     if (!noted[n]) { noted[n] = 1; printf("groupspec: %s\n", what); }
   }
@@ -500,54 +625,71 @@ inline look() {
   if :: !holds_to_a_known_coordinator -> c_code { note(11, "violated to-a-known-coordinator"); } :: else fi;
   if :: !holds_callbacks_before_join -> c_code { note(12, "violated callbacks-before-join"); } :: else fi;
   if :: !holds_join_needs_a_poll -> c_code { note(13, "violated join-needs-a-poll"); } :: else fi;
-  if :: !holds_sync_after_join -> c_code { note(14, "violated sync-after-join"); } :: else fi;
-  if :: !holds_heartbeat_as_member -> c_code { note(15, "violated heartbeat-as-member"); } :: else fi;
-  if :: !holds_leave_once -> c_code { note(16, "violated leave-once"); } :: else fi;
-  if :: !holds_static_stays -> c_code { note(17, "violated static-stays"); } :: else fi;
-  if :: !holds_commit_what_is_owned -> c_code { note(18, "violated commit-what-is-owned"); } :: else fi;
-  if :: !holds_no_commit_in_a_rebalance -> c_code { note(19,
+  if :: !holds_join_waits -> c_code { note(14, "violated join-waits"); } :: else fi;
+  if :: !holds_commit_comes_first -> c_code { note(15, "violated commit-comes-first"); } :: else fi;
+  if :: !holds_sync_after_join -> c_code { note(16, "violated sync-after-join"); } :: else fi;
+  if :: !holds_heartbeat_as_member -> c_code { note(17, "violated heartbeat-as-member"); } :: else fi;
+  if :: !holds_heartbeat_when_due -> c_code { note(18, "violated heartbeat-when-due"); } :: else fi;
+  if :: !holds_leaves_if_asked -> c_code { note(19, "violated leaves-if-asked"); } :: else fi;
+  if :: !holds_leave_once -> c_code { note(20, "violated leave-once"); } :: else fi;
+  if :: !holds_static_stays -> c_code { note(21, "violated static-stays"); } :: else fi;
+  if :: !holds_commit_what_is_owned -> c_code { note(22, "violated commit-what-is-owned"); } :: else fi;
+  if :: !holds_no_commit_in_a_rebalance -> c_code { note(23,
       "violated no-commit-in-a-rebalance"); } :: else fi;
-  if :: !holds_callbacks_alternate -> c_code { note(20, "violated callbacks-alternate"); } :: else fi;
-  if :: !holds_paused_before_revoked -> c_code { note(21, "violated paused-before-revoked"); } :: else fi;
-  if :: !holds_added_before_assigned -> c_code { note(22, "violated added-before-assigned"); } :: else fi;
-  if :: !holds_revoked_is_removed -> c_code { note(23, "violated revoked-is-removed"); } :: else fi;
-  if :: !holds_forget_then_fail -> c_code { note(24, "violated forget-then-fail"); } :: else fi;
-  if :: !holds_errors_are_told -> c_code { note(25, "violated errors-are-told"); } :: else fi;
-  if :: !holds_stalled_member_leaves -> c_code { note(26, "violated stalled-member-leaves"); } :: else fi;
-  if :: !holds_lookup_is_out -> c_code { note(27, "violated lookup-is-out"); } :: else fi;
-  if :: !holds_need_is_pursued -> c_code { note(28, "violated need-is-pursued"); } :: else fi;
-  if :: !holds_question_is_kept -> c_code { note(29, "violated question-is-kept"); } :: else fi;
-  if :: !holds_lookup_rest_is_kept -> c_code { note(30, "violated lookup-rest-is-kept"); } :: else fi;
-  if :: !holds_due_heartbeat_is_kept -> c_code { note(31, "violated due-heartbeat-is-kept"); } :: else fi;
-  if :: !holds_late_poll_is_kept -> c_code { note(32, "violated late-poll-is-kept"); } :: else fi;
-  if :: !holds_no_need_outside -> c_code { note(33, "violated no-need-outside"); } :: else fi;
-  if :: !holds_coordinator_is_known -> c_code { note(34, "violated coordinator-is-known"); } :: else fi;
-  if :: !holds_member_needs_it -> c_code { note(35, "violated member-needs-it"); } :: else fi;
-  if :: !holds_join_is_out -> c_code { note(36, "violated join-is-out"); } :: else fi;
-  if :: !holds_sync_is_out -> c_code { note(37, "violated sync-is-out"); } :: else fi;
-  if :: !holds_wants_to_join -> c_code { note(38, "violated wants-to-join"); } :: else fi;
-  if :: !holds_commit_ends -> c_code { note(39, "violated commit-ends"); } :: else fi;
-  if :: !holds_commit_is_out -> c_code { note(40, "violated commit-is-out"); } :: else fi;
-  if :: !holds_commit_is_pursued -> c_code { note(41, "violated commit-is-pursued"); } :: else fi;
-  if :: !holds_revoke_is_due -> c_code { note(42, "violated revoke-is-due"); } :: else fi;
-  if :: !holds_assign_is_due -> c_code { note(43, "violated assign-is-due"); } :: else fi;
-  if :: !holds_told_is_enabled -> c_code { note(44, "violated told-is-enabled"); } :: else fi;
-  if :: !holds_heartbeats_run -> c_code { note(45, "violated heartbeats-run"); } :: else fi;
-  if :: !holds_heartbeat_is_out -> c_code { note(46, "violated heartbeat-is-out"); } :: else fi;
-  if :: !holds_overdue_heartbeat_waits -> c_code { note(47, "violated overdue-heartbeat-waits"); } :: else fi;
-  if :: !holds_overdue_poll_waits -> c_code { note(48, "violated overdue-poll-waits"); } :: else fi;
-  if :: !holds_may_join -> c_code { note(49, "violated may-join"); } :: else fi;
-  if :: !holds_identity_is_given -> c_code { note(50, "violated identity-is-given"); } :: else fi;
-  if :: !holds_lost_without_id -> c_code { note(51, "violated lost-without-id"); } :: else fi;
-  if :: !holds_owns_nothing_outside -> c_code { note(52, "violated owns-nothing-outside"); } :: else fi;
-  if :: !holds_eager_gives_up_first -> c_code { note(53, "violated eager-gives-up-first"); } :: else fi;
-  if :: !holds_lost_is_told -> c_code { note(54, "violated lost-is-told"); } :: else fi;
-  if :: holds_reaches_assigning -> c_code { note(55, "reached reaches-assigning"); } :: else fi;
-  if :: holds_reaches_lost -> c_code { note(56, "reached reaches-lost"); } :: else fi;
-  if :: holds_reaches_leaving -> c_code { note(57, "reached reaches-leaving"); } :: else fi;
-  if :: holds_reaches_second_loss -> c_code { note(58, "reached reaches-second-loss"); } :: else fi;
-  if :: holds_reaches_blocked_commit -> c_code { note(59, "reached reaches-blocked-commit"); } :: else fi;
-  if :: holds_reaches_poll_while_lost -> c_code { note(60, "reached reaches-poll-while-lost"); } :: else fi;
+  if :: !holds_callbacks_alternate -> c_code { note(24, "violated callbacks-alternate"); } :: else fi;
+  if :: !holds_commit_if_configured -> c_code { note(25, "violated commit-if-configured"); } :: else fi;
+  if :: !holds_commit_waits -> c_code { note(26, "violated commit-waits"); } :: else fi;
+  if :: !holds_lost_was_owned -> c_code { note(27, "violated lost-was-owned"); } :: else fi;
+  if :: !holds_lost_by_losing -> c_code { note(28, "violated lost-by-losing"); } :: else fi;
+  if :: !holds_paused_before_revoked -> c_code { note(29, "violated paused-before-revoked"); } :: else fi;
+  if :: !holds_added_before_assigned -> c_code { note(30, "violated added-before-assigned"); } :: else fi;
+  if :: !holds_revoked_is_removed -> c_code { note(31, "violated revoked-is-removed"); } :: else fi;
+  if :: !holds_assigned_is_enabled -> c_code { note(32, "violated assigned-is-enabled"); } :: else fi;
+  if :: !holds_forget_then_fail -> c_code { note(33, "violated forget-then-fail"); } :: else fi;
+  if :: !holds_errors_are_told -> c_code { note(34, "violated errors-are-told"); } :: else fi;
+  if :: !holds_stalled_member_leaves -> c_code { note(35, "violated stalled-member-leaves"); } :: else fi;
+  if :: !holds_lookup_is_out -> c_code { note(36, "violated lookup-is-out"); } :: else fi;
+  if :: !holds_need_is_pursued -> c_code { note(37, "violated need-is-pursued"); } :: else fi;
+  if :: !holds_question_is_kept -> c_code { note(38, "violated question-is-kept"); } :: else fi;
+  if :: !holds_lookup_rest_is_kept -> c_code { note(39, "violated lookup-rest-is-kept"); } :: else fi;
+  if :: !holds_due_heartbeat_is_kept -> c_code { note(40, "violated due-heartbeat-is-kept"); } :: else fi;
+  if :: !holds_late_poll_is_kept -> c_code { note(41, "violated late-poll-is-kept"); } :: else fi;
+  if :: !holds_no_need_outside -> c_code { note(42, "violated no-need-outside"); } :: else fi;
+  if :: !holds_coordinator_is_known -> c_code { note(43, "violated coordinator-is-known"); } :: else fi;
+  if :: !holds_member_needs_it -> c_code { note(44, "violated member-needs-it"); } :: else fi;
+  if :: !holds_join_is_out -> c_code { note(45, "violated join-is-out"); } :: else fi;
+  if :: !holds_sync_is_out -> c_code { note(46, "violated sync-is-out"); } :: else fi;
+  if :: !holds_wants_to_join -> c_code { note(47, "violated wants-to-join"); } :: else fi;
+  if :: !holds_join_backoff_is_kept -> c_code { note(48, "violated join-backoff-is-kept"); } :: else fi;
+  if :: !holds_announced_is_pursued -> c_code { note(49, "violated announced-is-pursued"); } :: else fi;
+  if :: !holds_follow_up_is_kept -> c_code { note(50, "violated follow-up-is-kept"); } :: else fi;
+  if :: !holds_revoked_goes_on -> c_code { note(51, "violated revoked-goes-on"); } :: else fi;
+  if :: !holds_commit_ends -> c_code { note(52, "violated commit-ends"); } :: else fi;
+  if :: !holds_commit_is_out -> c_code { note(53, "violated commit-is-out"); } :: else fi;
+  if :: !holds_commit_backoff_is_kept -> c_code { note(54, "violated commit-backoff-is-kept"); } :: else fi;
+  if :: !holds_commit_is_pursued -> c_code { note(55, "violated commit-is-pursued"); } :: else fi;
+  if :: !holds_revoke_is_due -> c_code { note(56, "violated revoke-is-due"); } :: else fi;
+  if :: !holds_assign_is_due -> c_code { note(57, "violated assign-is-due"); } :: else fi;
+  if :: !holds_told_is_enabled -> c_code { note(58, "violated told-is-enabled"); } :: else fi;
+  if :: !holds_heartbeats_run -> c_code { note(59, "violated heartbeats-run"); } :: else fi;
+  if :: !holds_heartbeat_is_out -> c_code { note(60, "violated heartbeat-is-out"); } :: else fi;
+  if :: !holds_overdue_heartbeat_waits -> c_code { note(61, "violated overdue-heartbeat-waits"); } :: else fi;
+  if :: !holds_overdue_poll_waits -> c_code { note(62, "violated overdue-poll-waits"); } :: else fi;
+  if :: !holds_may_join -> c_code { note(63, "violated may-join"); } :: else fi;
+  if :: !holds_identity_is_given -> c_code { note(64, "violated identity-is-given"); } :: else fi;
+  if :: !holds_lost_without_id -> c_code { note(65, "violated lost-without-id"); } :: else fi;
+  if :: !holds_leave_is_pursued -> c_code { note(66, "violated leave-is-pursued"); } :: else fi;
+  if :: !holds_callback_is_running -> c_code { note(67, "violated callback-is-running"); } :: else fi;
+  if :: !holds_callback_stays -> c_code { note(68, "violated callback-stays"); } :: else fi;
+  if :: !holds_owns_nothing_outside -> c_code { note(69, "violated owns-nothing-outside"); } :: else fi;
+  if :: !holds_eager_gives_up_first -> c_code { note(70, "violated eager-gives-up-first"); } :: else fi;
+  if :: !holds_lost_is_told -> c_code { note(71, "violated lost-is-told"); } :: else fi;
+  if :: holds_reaches_assigning -> c_code { note(72, "reached reaches-assigning"); } :: else fi;
+  if :: holds_reaches_lost -> c_code { note(73, "reached reaches-lost"); } :: else fi;
+  if :: holds_reaches_leaving -> c_code { note(74, "reached reaches-leaving"); } :: else fi;
+  if :: holds_reaches_second_loss -> c_code { note(75, "reached reaches-second-loss"); } :: else fi;
+  if :: holds_reaches_blocked_commit -> c_code { note(76, "reached reaches-blocked-commit"); } :: else fi;
+  if :: holds_reaches_poll_while_lost -> c_code { note(77, "reached reaches-poll-while-lost"); } :: else fi;
   skip
 }
 
@@ -622,6 +764,9 @@ c_code { static void timeouts_heartbeat_due(void) {
     if ((now.fault == none) && !(now.in_group && (now.identity == member))) {
       now.fault = heartbeat_as_member;
     }
+    if ((now.fault == none) && !now.beat_due) {
+      now.fault = heartbeat_when_due;
+    }
     now.heartbeat_out = 1;
     now.beat_due = 0;
   } else if ((now.timeouts == IDLE) && !now.coordinator_known && !now.heartbeat_overdue) {
@@ -650,6 +795,9 @@ c_code { static void timeouts_turn_ended(void) {
     }
     if ((now.fault == none) && !(now.in_group && (now.identity == member))) {
       now.fault = heartbeat_as_member;
+    }
+    if ((now.fault == none) && !now.beat_due) {
+      now.fault = heartbeat_when_due;
     }
     now.heartbeat_out = 1;
     now.beat_due = 0;
@@ -896,8 +1044,10 @@ c_code { static void connection_coordinator_gone(void) {
     }
     now.beat_due = now.beat_due && !now.heartbeat_out;
     now.suspect = 0;
+    now.join_rests = now.join_rests || (now.call_out != none);
     now.call_out = none;
     now.heartbeat_out = 0;
+    now.commit_rests = now.commit_rests || now.commit_out;
     now.commit_out = 0;
     timeouts_coordinator_lost();
     rebalance_coordinator_lost();
@@ -924,8 +1074,10 @@ c_code { static void connection_coordinator_gone(void) {
     }
     now.beat_due = now.beat_due && !now.heartbeat_out;
     now.suspect = 0;
+    now.join_rests = now.join_rests || (now.call_out != none);
     now.call_out = none;
     now.heartbeat_out = 0;
+    now.commit_rests = now.commit_rests || now.commit_out;
     now.commit_out = 0;
     timeouts_coordinator_lost();
     rebalance_coordinator_lost();
@@ -988,7 +1140,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !(now.has_id && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1015,7 +1167,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !(now.has_id && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1042,7 +1194,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !(now.has_id && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1069,7 +1221,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !(now.has_id && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1160,7 +1312,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !(now.has_id && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1204,7 +1356,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !(now.has_id && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1244,7 +1396,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !(now.has_id && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1278,7 +1430,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !(now.has_id && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1339,6 +1491,8 @@ c_code { static void timeouts_poll_interval_expired(void) {
     now.call_out = none;
     now.generation_unused = 0;
     now.commit_out = 0;
+    now.commit_rests = now.commit_rests && now.leaving;
+    now.commit_done = 0;
     rebalance_poll_limit_reached();
   } else if ((now.timeouts == IN_FLIGHT) && now.coordinator_known && !now.poll_overdue) {
     /* IN_FLIGHT.poll_interval_expired.1 [P1] */
@@ -1352,6 +1506,8 @@ c_code { static void timeouts_poll_interval_expired(void) {
     now.call_out = none;
     now.generation_unused = 0;
     now.commit_out = 0;
+    now.commit_rests = now.commit_rests && now.leaving;
+    now.commit_done = 0;
     rebalance_poll_limit_reached();
   } else if ((now.timeouts == IDLE) && !now.coordinator_known && !now.poll_overdue) {
     /* IDLE.poll_interval_expired.2 [P1] */
@@ -1378,6 +1534,8 @@ c_code { static void timeouts_coordinator_found(void) {
     now.call_out = none;
     now.generation_unused = 0;
     now.commit_out = 0;
+    now.commit_rests = now.commit_rests && now.leaving;
+    now.commit_done = 0;
     rebalance_poll_limit_reached();
   } else if ((now.timeouts == IN_FLIGHT) && now.poll_overdue) {
     /* IN_FLIGHT.coordinator_found.1 [P1] */
@@ -1391,6 +1549,8 @@ c_code { static void timeouts_coordinator_found(void) {
     now.call_out = none;
     now.generation_unused = 0;
     now.commit_out = 0;
+    now.commit_rests = now.commit_rests && now.leaving;
+    now.commit_done = 0;
     rebalance_poll_limit_reached();
   }
 } }
@@ -1492,9 +1652,16 @@ c_code { static void rebalance_join_needed(void) {
     if ((now.fault == none) && !now.may_join) {
       now.fault = join_needs_a_poll;
     }
+    if ((now.fault == none) && !(!now.join_rests)) {
+      now.fault = join_waits;
+    }
+    if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
+      now.fault = commit_comes_first;
+    }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
     now.in_group = 0;
+    now.rejoin_due = 0;
   } else if ((now.rebalance == PARTITION_REVOKED) && now.subscribed && now.polled && now.coordinator_known &&
       !now.join_backoff) {
     /* PARTITION_REVOKED.join_needed.1 [J1 J7 D4 H3] */
@@ -1520,9 +1687,16 @@ c_code { static void rebalance_join_needed(void) {
     if ((now.fault == none) && !now.may_join) {
       now.fault = join_needs_a_poll;
     }
+    if ((now.fault == none) && !(!now.join_rests)) {
+      now.fault = join_waits;
+    }
+    if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
+      now.fault = commit_comes_first;
+    }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
     now.in_group = 0;
+    now.rejoin_due = 0;
   } else if ((now.rebalance == PREPARING_REBALANCE) && now.polled && now.coordinator_known &&
       !now.join_backoff) {
     /* PREPARING_REBALANCE.join_needed.1 [J1 J2 D4 H3] */
@@ -1547,9 +1721,16 @@ c_code { static void rebalance_join_needed(void) {
     if ((now.fault == none) && !now.may_join) {
       now.fault = join_needs_a_poll;
     }
+    if ((now.fault == none) && !(!now.join_rests)) {
+      now.fault = join_waits;
+    }
+    if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
+      now.fault = commit_comes_first;
+    }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
     now.in_group = 0;
+    now.rejoin_due = 0;
   } else if ((now.rebalance == STABLE) && now.preparing && (now.commit_step == none) &&
       now.coordinator_known) {
     /* STABLE.join_needed.1 [J1 J2 D4 H3 K1] */
@@ -1575,9 +1756,16 @@ c_code { static void rebalance_join_needed(void) {
     if ((now.fault == none) && !now.may_join) {
       now.fault = join_needs_a_poll;
     }
+    if ((now.fault == none) && !(!now.join_rests)) {
+      now.fault = join_waits;
+    }
+    if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
+      now.fault = commit_comes_first;
+    }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
     now.in_group = 0;
+    now.rejoin_due = 0;
   }
 } }
 
@@ -1640,6 +1828,12 @@ c_code { static void rebalance_commit_needed(void) {
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = no_commit_in_a_rebalance;
     }
+    if ((now.fault == none) && !now.auto_commit) {
+      now.fault = commit_if_configured;
+    }
+    if ((now.fault == none) && !(!now.commit_rests)) {
+      now.fault = commit_waits;
+    }
     now.commit_out = 1;
   } else if ((now.rebalance == PARTITION_REVOKED) && (now.commit_step == blocked) && now.coordinator_known) {
     /* PARTITION_REVOKED.commit_needed.1 [D4 M1 M3] */
@@ -1657,6 +1851,12 @@ c_code { static void rebalance_commit_needed(void) {
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = no_commit_in_a_rebalance;
     }
+    if ((now.fault == none) && !now.auto_commit) {
+      now.fault = commit_if_configured;
+    }
+    if ((now.fault == none) && !(!now.commit_rests)) {
+      now.fault = commit_waits;
+    }
     now.commit_out = 1;
   } else if ((now.rebalance == STABLE) && (now.commit_step == blocked) && now.coordinator_known) {
     /* STABLE.commit_needed.1 [D4 M1 M3] */
@@ -1673,6 +1873,12 @@ c_code { static void rebalance_commit_needed(void) {
     }
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = no_commit_in_a_rebalance;
+    }
+    if ((now.fault == none) && !now.auto_commit) {
+      now.fault = commit_if_configured;
+    }
+    if ((now.fault == none) && !(!now.commit_rests)) {
+      now.fault = commit_waits;
     }
     now.commit_out = 1;
   }
@@ -1832,9 +2038,16 @@ c_code { static void rebalance_join_member_id_required(int current) {
     if ((now.fault == none) && !now.may_join) {
       now.fault = join_needs_a_poll;
     }
+    if ((now.fault == none) && !(!now.join_rests)) {
+      now.fault = join_waits;
+    }
+    if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
+      now.fault = commit_comes_first;
+    }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
     now.in_group = 0;
+    now.rejoin_due = 0;
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.join_member_id_required.2 [J9] */
     if (now.fault == none) {
@@ -1908,9 +2121,16 @@ c_code { static void rebalance_join_rebalance_in_progress(int current) {
     if ((now.fault == none) && !now.may_join) {
       now.fault = join_needs_a_poll;
     }
+    if ((now.fault == none) && !(!now.join_rests)) {
+      now.fault = join_waits;
+    }
+    if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
+      now.fault = commit_comes_first;
+    }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
     now.in_group = 0;
+    now.rejoin_due = 0;
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.join_rebalance_in_progress.2 [J9] */
     if (now.fault == none) {
@@ -2322,9 +2542,16 @@ c_code { static void rebalance_sync_rebalance_in_progress(int current) {
     if ((now.fault == none) && !now.may_join) {
       now.fault = join_needs_a_poll;
     }
+    if ((now.fault == none) && !(!now.join_rests)) {
+      now.fault = join_waits;
+    }
+    if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
+      now.fault = commit_comes_first;
+    }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
     now.in_group = 0;
+    now.rejoin_due = 0;
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.sync_rebalance_in_progress.2 [J9] */
     if (now.fault == none) {
@@ -2673,7 +2900,7 @@ c_code { static void rebalance_leave_needed(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !(now.has_id && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -2719,6 +2946,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
+    now.commit_done = 0;
     rebalance_commit_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.leaving && !now.lost &&
       (now.identity == member) && !now.auto_commit) {
@@ -2734,6 +2962,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
+    now.commit_done = 0;
     rebalance_revocation_done();
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.leaving && (now.lost ||
       ((now.identity != member) && !now.keeps))) {
@@ -2749,6 +2978,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
+    now.commit_done = 0;
     rebalance_join_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.lost &&
       (now.identity != member) && now.keeps) {
@@ -2771,6 +3001,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
+    now.commit_done = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -2782,6 +3013,16 @@ c_code { static void rebalance_partitions_revoked(void) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
+      now.fault = lost_was_owned;
+    }
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+      now.fault = lost_by_losing;
+    }
+    if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
+        now.leaving)) {
+      now.fault = commit_comes_first;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.lost &&
@@ -2802,12 +3043,23 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
+    now.commit_done = 0;
     now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
+      now.fault = lost_was_owned;
+    }
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+      now.fault = lost_by_losing;
+    }
+    if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
+        now.leaving)) {
+      now.fault = commit_comes_first;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && now.leaving && (now.lost ||
@@ -2834,11 +3086,17 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
+    now.commit_done = 0;
+    if ((now.fault == none) && !now.leave_asked) {
+      now.fault = leaves_if_asked;
+    }
+    now.leave_asked = 0;
     now.left = 1;
     now.call_out = none;
     now.generation_unused = 0;
     now.commit_out = 0;
     now.may_join = 0;
+    now.rejoin_due = 0;
     rebalance_leave_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && !now.callback_running) {
     /* REVOKING_PARTITION.partitions_revoked.7 [Q1] */
@@ -2861,6 +3119,16 @@ c_code { static void rebalance_revocation_prepared(void) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
+      now.fault = lost_was_owned;
+    }
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+      now.fault = lost_by_losing;
+    }
+    if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
+        now.leaving)) {
+      now.fault = commit_comes_first;
     }
     now.revoke_due = 1;
   }
@@ -2906,12 +3174,16 @@ c_code { static void rebalance_partitions_assigned(void) {
     /* ASSIGNING_PARTITIONS.partitions_assigned.1 [C1 C3 Q2] */
     now.rebalance = STABLE;
     now.added_said = 0;
+    now.enable_due = 0;
+    now.commit_done = 0;
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity == member) && now.follow_up) {
     /* ASSIGNING_PARTITIONS.partitions_assigned.2 [C1 K2 J2] */
     now.rebalance = STABLE;
     /* rejoin */
     now.follow_up = 0;
     now.added_said = 0;
+    now.enable_due = 0;
+    now.commit_done = 0;
     rebalance_rejoin_requested();
     connection_rejoin_requested();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity != member) && now.owned) {
@@ -2926,6 +3198,8 @@ c_code { static void rebalance_partitions_assigned(void) {
     now.follow_up = 0;
     now.will_own = 0;
     now.added_said = 0;
+    now.enable_due = 0;
+    now.commit_done = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -2937,6 +3211,16 @@ c_code { static void rebalance_partitions_assigned(void) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
+      now.fault = lost_was_owned;
+    }
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+      now.fault = lost_by_losing;
+    }
+    if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
+        now.leaving)) {
+      now.fault = commit_comes_first;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && (now.identity != member) && !now.owned) {
@@ -3031,6 +3315,16 @@ c_code { static void rebalance_commit_rebalance_in_progress(int current) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
+      now.fault = lost_was_owned;
+    }
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+      now.fault = lost_by_losing;
+    }
+    if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
+        now.leaving)) {
+      now.fault = commit_comes_first;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
@@ -3137,6 +3431,16 @@ c_code { static void rebalance_commit_settled(int current) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
+      now.fault = lost_was_owned;
+    }
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+      now.fault = lost_by_losing;
+    }
+    if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
+        now.leaving)) {
+      now.fault = commit_comes_first;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && current && now.coordinator_known && ((now.commit_step == out) ||
@@ -3436,6 +3740,16 @@ c_code { static void rebalance_commit_deadline_expired(void) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
+      now.fault = lost_was_owned;
+    }
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+      now.fault = lost_by_losing;
+    }
+    if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
+        now.leaving)) {
+      now.fault = commit_comes_first;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && now.preparing && (now.commit_step != none)) {
@@ -4493,6 +4807,16 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
+      now.fault = lost_was_owned;
+    }
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+      now.fault = lost_by_losing;
+    }
+    if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
+        now.leaving)) {
+      now.fault = commit_comes_first;
+    }
     now.revoke_due = 1;
   } else if ((now.rebalance == PARTITION_REVOKED) && now.owned) {
     /* PARTITION_REVOKED.leave_requested.1 [C7 L2] */
@@ -4514,6 +4838,16 @@ c_code { static void rebalance_leave_requested(void) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
+      now.fault = lost_was_owned;
+    }
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+      now.fault = lost_by_losing;
+    }
+    if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
+        now.leaving)) {
+      now.fault = commit_comes_first;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == STABLE) && now.owned) {
@@ -4537,6 +4871,16 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
+      now.fault = lost_was_owned;
+    }
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+      now.fault = lost_by_losing;
+    }
+    if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
+        now.leaving)) {
+      now.fault = commit_comes_first;
+    }
     now.revoke_due = 1;
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && now.owned && (now.identity == member)) {
     /* ASSIGNING_PARTITIONS.leave_requested.1 [C7 L2] */
@@ -4558,6 +4902,16 @@ c_code { static void rebalance_leave_requested(void) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
+      now.fault = lost_was_owned;
+    }
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+      now.fault = lost_by_losing;
+    }
+    if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
+        now.leaving)) {
+      now.fault = commit_comes_first;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && now.owned && (now.identity != member)) {
@@ -4582,6 +4936,16 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
+      now.fault = lost_was_owned;
+    }
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+      now.fault = lost_by_losing;
+    }
+    if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
+        now.leaving)) {
+      now.fault = commit_comes_first;
+    }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARING_REBALANCE) && now.owned) {
     /* PREPARING_REBALANCE.leave_requested.1 [C7 L2 L3] */
@@ -4604,6 +4968,16 @@ c_code { static void rebalance_leave_requested(void) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
+      now.fault = lost_was_owned;
+    }
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+      now.fault = lost_by_losing;
+    }
+    if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
+        now.leaving)) {
+      now.fault = commit_comes_first;
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == COMPLETING_REBALANCE) && now.owned) {
@@ -4628,6 +5002,16 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
+      now.fault = lost_was_owned;
+    }
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+      now.fault = lost_by_losing;
+    }
+    if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
+        now.leaving)) {
+      now.fault = commit_comes_first;
+    }
     now.revoke_due = 1;
   } else if ((now.rebalance == PREPARING_REBALANCE) && !now.owned) {
     /* PREPARING_REBALANCE.leave_requested.2 [L1 L2 L3] */
@@ -4642,11 +5026,16 @@ c_code { static void rebalance_leave_requested(void) {
     now.preparing = 0;
     now.will_own = 0;
     now.keeps = 0;
+    if ((now.fault == none) && !now.leave_asked) {
+      now.fault = leaves_if_asked;
+    }
+    now.leave_asked = 0;
     now.left = 1;
     now.call_out = none;
     now.generation_unused = 0;
     now.commit_out = 0;
     now.may_join = 0;
+    now.rejoin_due = 0;
     rebalance_leave_needed();
   } else if ((now.rebalance == ASSIGNING_PARTITIONS) && !now.owned) {
     /* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3] */
@@ -4661,11 +5050,16 @@ c_code { static void rebalance_leave_requested(void) {
     now.preparing = 0;
     now.will_own = 0;
     now.keeps = 0;
+    if ((now.fault == none) && !now.leave_asked) {
+      now.fault = leaves_if_asked;
+    }
+    now.leave_asked = 0;
     now.left = 1;
     now.call_out = none;
     now.generation_unused = 0;
     now.commit_out = 0;
     now.may_join = 0;
+    now.rejoin_due = 0;
     rebalance_leave_needed();
   } else if ((now.rebalance == PREPARE_REVOCATION) && !now.owned) {
     /* PREPARE_REVOCATION.leave_requested.2 [L1 L2 L3] */
@@ -4680,11 +5074,16 @@ c_code { static void rebalance_leave_requested(void) {
     now.preparing = 0;
     now.will_own = 0;
     now.keeps = 0;
+    if ((now.fault == none) && !now.leave_asked) {
+      now.fault = leaves_if_asked;
+    }
+    now.leave_asked = 0;
     now.left = 1;
     now.call_out = none;
     now.generation_unused = 0;
     now.commit_out = 0;
     now.may_join = 0;
+    now.rejoin_due = 0;
     rebalance_leave_needed();
   } else if ((now.rebalance == PARTITION_REVOKED) && !now.owned) {
     /* PARTITION_REVOKED.leave_requested.2 [L1 L2 L3] */
@@ -4699,11 +5098,16 @@ c_code { static void rebalance_leave_requested(void) {
     now.preparing = 0;
     now.will_own = 0;
     now.keeps = 0;
+    if ((now.fault == none) && !now.leave_asked) {
+      now.fault = leaves_if_asked;
+    }
+    now.leave_asked = 0;
     now.left = 1;
     now.call_out = none;
     now.generation_unused = 0;
     now.commit_out = 0;
     now.may_join = 0;
+    now.rejoin_due = 0;
     rebalance_leave_needed();
   } else if ((now.rebalance == COMPLETING_REBALANCE) && !now.owned) {
     /* COMPLETING_REBALANCE.leave_requested.2 [L1 L2 L3] */
@@ -4718,11 +5122,16 @@ c_code { static void rebalance_leave_requested(void) {
     now.preparing = 0;
     now.will_own = 0;
     now.keeps = 0;
+    if ((now.fault == none) && !now.leave_asked) {
+      now.fault = leaves_if_asked;
+    }
+    now.leave_asked = 0;
     now.left = 1;
     now.call_out = none;
     now.generation_unused = 0;
     now.commit_out = 0;
     now.may_join = 0;
+    now.rejoin_due = 0;
     rebalance_leave_needed();
   } else if ((now.rebalance == STABLE) && !now.owned) {
     /* STABLE.leave_requested.2 [L1 L2 L3] */
@@ -4737,11 +5146,16 @@ c_code { static void rebalance_leave_requested(void) {
     now.preparing = 0;
     now.will_own = 0;
     now.keeps = 0;
+    if ((now.fault == none) && !now.leave_asked) {
+      now.fault = leaves_if_asked;
+    }
+    now.leave_asked = 0;
     now.left = 1;
     now.call_out = none;
     now.generation_unused = 0;
     now.commit_out = 0;
     now.may_join = 0;
+    now.rejoin_due = 0;
     rebalance_leave_needed();
   } else if ((now.rebalance == UNJOINED) && (now.subscribed || (now.identity != none))) {
     /* UNJOINED.leave_requested.1 [L1 L2 L3] */
@@ -4755,11 +5169,16 @@ c_code { static void rebalance_leave_requested(void) {
     now.preparing = 0;
     now.will_own = 0;
     now.keeps = 0;
+    if ((now.fault == none) && !now.leave_asked) {
+      now.fault = leaves_if_asked;
+    }
+    now.leave_asked = 0;
     now.left = 1;
     now.call_out = none;
     now.generation_unused = 0;
     now.commit_out = 0;
     now.may_join = 0;
+    now.rejoin_due = 0;
     rebalance_leave_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && !now.leaving) {
     /* REVOKING_PARTITION.leave_requested.1 [C7 L2] */
@@ -4844,8 +5263,10 @@ c_code { static void connection_stopped(void) {
     }
     now.beat_due = now.beat_due && !now.heartbeat_out;
     now.suspect = 0;
+    now.join_rests = now.join_rests || (now.call_out != none);
     now.call_out = none;
     now.heartbeat_out = 0;
+    now.commit_rests = now.commit_rests || now.commit_out;
     now.commit_out = 0;
     timeouts_coordinator_lost();
     rebalance_coordinator_lost();
@@ -4866,8 +5287,10 @@ c_code { static void connection_stopped(void) {
     }
     now.beat_due = now.beat_due && !now.heartbeat_out;
     now.suspect = 0;
+    now.join_rests = now.join_rests || (now.call_out != none);
     now.call_out = none;
     now.heartbeat_out = 0;
+    now.commit_rests = now.commit_rests || now.commit_out;
     now.commit_out = 0;
     timeouts_coordinator_lost();
     rebalance_coordinator_lost();
@@ -4888,8 +5311,10 @@ c_code { static void connection_stopped(void) {
     }
     now.beat_due = now.beat_due && !now.heartbeat_out;
     now.suspect = 0;
+    now.join_rests = now.join_rests || (now.call_out != none);
     now.call_out = none;
     now.heartbeat_out = 0;
+    now.commit_rests = now.commit_rests || now.commit_out;
     now.commit_out = 0;
     timeouts_coordinator_lost();
     rebalance_coordinator_lost();
@@ -5116,8 +5541,10 @@ c_code { static void connection_ask_coordinator_gone(int current) {
     }
     now.beat_due = now.beat_due && !now.heartbeat_out;
     now.suspect = 0;
+    now.join_rests = now.join_rests || (now.call_out != none);
     now.call_out = none;
     now.heartbeat_out = 0;
+    now.commit_rests = now.commit_rests || now.commit_out;
     now.commit_out = 0;
     timeouts_coordinator_lost();
     rebalance_coordinator_lost();
@@ -5208,13 +5635,14 @@ active proctype system() {
             timeouts_started();
             connection_started();
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // stopped: the background thread ends [application]
        :: d_step { configured && (fault == none) && !(timeouts == IDLE) && !(timeouts == IN_FLIGHT) &&
@@ -5228,7 +5656,9 @@ active proctype system() {
             now.heartbeat_out = 0;
             now.commit_out = 0;
             now.in_group = 0;
-            now.has_id = 0;
+            now.commit_rests = 0;
+            now.commit_done = 0;
+            now.given = none;
             now.lookup_out = 0;
             now.may_join = 0;
             now.asks_open = 0;
@@ -5238,13 +5668,14 @@ active proctype system() {
             rebalance_stopped();
             connection_stopped();
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // subscribed_to_topics: subscribe(); the server event SUBSCRIBE [application]
        :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
@@ -5252,13 +5683,14 @@ active proctype system() {
             rebalance_subscribed_to_topics();
             connection_subscribed_to_topics();
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // application_polled: poll(); the server event POLL [application]
        :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
@@ -5269,98 +5701,118 @@ active proctype system() {
             rebalance_application_polled();
             connection_application_polled();
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // poll_raised: poll() only raised an error that was waiting for it [application]
        :: d_step { configured && (fault == none) -> c_code {
             now.poll_late = 0;
             timeouts_poll_raised();
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // rejoin_requested: the subscription changed, the leader sees other metadata, or enforceRebalance()
        // [application]
        :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
+            now.rejoin_due = now.rejoin_due || (now.rebalance != UNJOINED);
             rebalance_rejoin_requested();
             connection_rejoin_requested();
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // leave_requested: unsubscribe(), or close() after its commit; the server event CLOSE [application]
        :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
+            now.call_out = none;
+            now.leave_asked = now.subscribed || (now.given != none);
             now.commit_out = 0;
+            now.commit_rests = 0;
+            now.commit_done = 0;
+            now.join_rests = 0;
             rebalance_leave_requested();
             connection_leave_requested();
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // callback_started: the polling thread has taken REVOKE_PARTITIONS from its queue [application]
        :: d_step { configured && (fault == none) && revoke_due && !assign_due &&
            !((rebalance == REVOKING_PARTITION) && callback_running) -> c_code {
+            now.callback = (now.lost ? lost_ : revoked);
             rebalance_callback_started();
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // partitions_revoked: PARTITIONS_REVOKED: the listener has returned [application]
        :: d_step { configured && (fault == none) && revoke_due && !assign_due &&
            !((rebalance == REVOKING_PARTITION) && !callback_running) -> c_code {
             now.revoke_due = 0;
             now.removal_due = 1;
+            now.callback = none;
+            now.rejoin_due = now.rejoin_due || now.in_group;
             rebalance_partitions_revoked();
             timeouts_turn_ended();
             if ((now.fault == none) && !(!now.removal_due)) {
               now.fault = revoked_is_removed;
             }
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // partitions_assigned: PARTITIONS_ASSIGNED: the listener has returned [application]
        :: d_step { configured && (fault == none) && assign_due -> c_code {
             now.assign_due = 0;
+            now.enable_due = now.added_said && !now.pending_said && now.owned;
             rebalance_partitions_assigned();
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            if ((now.fault == none) && !(!now.enable_due)) {
+              now.fault = assigned_is_enabled;
+            }
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // commit_or_fetch_asked: COMMIT or FETCH_COMMITTED: an event with required_coordinator [application]
        :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
@@ -5368,13 +5820,14 @@ active proctype system() {
             now.lookup_rests = ((now.lookup_rests == poll) ? none : now.lookup_rests);
             connection_commit_or_fetch_asked();
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // asks_settled: every commit and every question for committed offsets has been answered, or given up
        // [application]
@@ -5382,13 +5835,14 @@ active proctype system() {
             now.asks_open = 0;
             connection_asks_settled();
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // lookup_found_not_current: FindCoordinator: NONE [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5405,13 +5859,14 @@ active proctype system() {
                 now.said_goodbye)))) {
               now.fault = stalled_member_leaves;
             }
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // lookup_retriable_not_current: FindCoordinator: loading, not available, no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5425,13 +5880,14 @@ active proctype system() {
             now.lookup_rests = backoff;
             connection_lookup_retriable(1);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // lookup_fatal_not_current: FindCoordinator: not authorised, or anything else [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5449,13 +5905,14 @@ active proctype system() {
             if ((now.fault == none) && !now.raised) {
               now.fault = errors_are_told;
             }
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // join_accepted_not_current: JoinGroup: NONE [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5472,16 +5929,17 @@ active proctype system() {
             now.call_out = none;
             now.generation_unused = 1;
             now.in_group = 1;
-            now.has_id = 1;
+            now.given = member;
             rebalance_join_accepted(1);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // join_member_id_required_not_current: JoinGroup: come back with this id (KIP-394) [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5496,16 +5954,17 @@ active proctype system() {
            !((rebalance == PREPARING_REBALANCE) && !(polled && coordinator_known &&
            !join_backoff)) -> c_code {
             now.call_out = none;
-            now.has_id = 1;
+            now.given = id;
             rebalance_join_member_id_required(1);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // join_rebalance_in_progress_not_current: JoinGroup: again, at once [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5522,13 +5981,14 @@ active proctype system() {
             now.call_out = none;
             rebalance_join_rebalance_in_progress(1);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // join_unknown_member_not_current: JoinGroup: the coordinator does not know this id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5547,16 +6007,19 @@ active proctype system() {
             now.heartbeat_out = 0;
             now.commit_out = 0;
             now.in_group = 0;
-            now.has_id = 0;
+            now.commit_rests = 0;
+            now.commit_done = 0;
+            now.given = none;
             rebalance_join_unknown_member(1);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // join_coordinator_loading_not_current: JoinGroup: again, after a backoff [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5571,15 +6034,17 @@ active proctype system() {
            !((rebalance == PREPARING_REBALANCE) && !(polled && coordinator_known &&
            !join_backoff)) -> c_code {
             now.call_out = none;
+            now.join_rests = 1;
             rebalance_join_coordinator_loading(1);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // join_coordinator_gone_not_current: JoinGroup: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5594,19 +6059,21 @@ active proctype system() {
            !((rebalance == PREPARING_REBALANCE) && !(polled && coordinator_known &&
            !join_backoff)) -> c_code {
             now.call_out = none;
+            now.join_rests = 1;
             now.suspect = 1;
             rebalance_join_coordinator_gone(1);
             timeouts_turn_ended();
             if ((now.fault == none) && !(!now.suspect)) {
               now.fault = suspect_is_forgotten;
             }
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // join_fenced_not_current: JoinGroup: another process has this instance id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5625,20 +6092,23 @@ active proctype system() {
             now.heartbeat_out = 0;
             now.commit_out = 0;
             now.in_group = 0;
-            now.has_id = 0;
+            now.commit_rests = 0;
+            now.commit_done = 0;
+            now.given = none;
             now.may_join = 0;
             rebalance_join_fenced(1);
             timeouts_turn_ended();
             if ((now.fault == none) && !now.raised) {
               now.fault = errors_are_told;
             }
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // join_fatal_not_current: JoinGroup: what only the application can mend [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5659,13 +6129,14 @@ active proctype system() {
             if ((now.fault == none) && !now.raised) {
               now.fault = errors_are_told;
             }
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // sync_accepted_not_current_not_takes_not_retains_not_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5715,13 +6186,14 @@ active proctype system() {
             now.call_out = none;
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // sync_accepted_current_not_takes_not_retains_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -5731,13 +6203,14 @@ active proctype system() {
             now.call_out = none;
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // sync_accepted_current_not_takes_retains_not_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -5747,13 +6220,14 @@ active proctype system() {
             now.call_out = none;
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // sync_accepted_current_not_takes_retains_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -5763,13 +6237,14 @@ active proctype system() {
             now.call_out = none;
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // sync_accepted_current_takes_not_retains_not_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -5779,13 +6254,14 @@ active proctype system() {
             now.call_out = none;
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // sync_accepted_current_takes_not_retains_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -5795,13 +6271,14 @@ active proctype system() {
             now.call_out = none;
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // sync_accepted_current_takes_retains_not_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -5811,13 +6288,14 @@ active proctype system() {
             now.call_out = none;
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // sync_accepted_current_takes_retains_gains: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
@@ -5827,13 +6305,14 @@ active proctype system() {
             now.call_out = none;
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // sync_rebalance_in_progress_not_current: SyncGroup: the next rebalance has begun [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5848,13 +6327,14 @@ active proctype system() {
             now.call_out = none;
             rebalance_sync_rebalance_in_progress(1);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // sync_unknown_member_not_current: SyncGroup: the coordinator does not know this id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5871,16 +6351,19 @@ active proctype system() {
             now.heartbeat_out = 0;
             now.commit_out = 0;
             now.in_group = 0;
-            now.has_id = 0;
+            now.commit_rests = 0;
+            now.commit_done = 0;
+            now.given = none;
             rebalance_sync_unknown_member(1);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // sync_illegal_generation_not_current: SyncGroup: an older or newer generation [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5897,15 +6380,19 @@ active proctype system() {
             now.heartbeat_out = 0;
             now.commit_out = 0;
             now.in_group = 0;
+            now.commit_rests = 0;
+            now.commit_done = 0;
+            now.given = ((now.given != none) ? id : none);
             rebalance_sync_illegal_generation(1);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // sync_coordinator_gone_not_current: SyncGroup: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5918,19 +6405,21 @@ active proctype system() {
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
            !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
             now.call_out = none;
+            now.join_rests = 1;
             now.suspect = 1;
             rebalance_sync_coordinator_gone(1);
             timeouts_turn_ended();
             if ((now.fault == none) && !(!now.suspect)) {
               now.fault = suspect_is_forgotten;
             }
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // sync_fenced_not_current: SyncGroup: another process has this instance id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5947,20 +6436,23 @@ active proctype system() {
             now.heartbeat_out = 0;
             now.commit_out = 0;
             now.in_group = 0;
-            now.has_id = 0;
+            now.commit_rests = 0;
+            now.commit_done = 0;
+            now.given = none;
             now.may_join = 0;
             rebalance_sync_fenced(1);
             timeouts_turn_ended();
             if ((now.fault == none) && !now.raised) {
               now.fault = errors_are_told;
             }
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // sync_fatal_not_current: SyncGroup: what only the application can mend [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5979,13 +6471,14 @@ active proctype system() {
             if ((now.fault == none) && !now.raised) {
               now.fault = errors_are_told;
             }
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // heartbeat_ok_not_current: Heartbeat: NONE [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -5998,13 +6491,14 @@ active proctype system() {
             now.heartbeat_out = 0;
             timeouts_heartbeat_ok(1);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // heartbeat_rebalance_in_progress_not_current: Heartbeat: a rebalance is announced [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6018,16 +6512,18 @@ active proctype system() {
            !((identity == member) && (join_backoff || !polled))) && !((rebalance == REVOKING_PARTITION) &&
            (identity != member)) && !((rebalance == ASSIGNING_PARTITIONS) && (identity != member)) -> c_code {
             now.heartbeat_out = 0;
+            now.rejoin_due = now.rejoin_due || (now.call_out == none);
             timeouts_heartbeat_rebalance_in_progress(1);
             rebalance_heartbeat_rebalance_in_progress(1);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // heartbeat_unknown_member_not_current: Heartbeat: the coordinator does not know this id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6045,17 +6541,20 @@ active proctype system() {
             now.heartbeat_out = 0;
             now.commit_out = 0;
             now.in_group = 0;
-            now.has_id = 0;
+            now.commit_rests = 0;
+            now.commit_done = 0;
+            now.given = none;
             timeouts_heartbeat_unknown_member(1);
             rebalance_heartbeat_unknown_member(1);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // heartbeat_illegal_generation_not_current: Heartbeat: an older or newer generation [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6073,16 +6572,20 @@ active proctype system() {
             now.heartbeat_out = 0;
             now.commit_out = 0;
             now.in_group = 0;
+            now.commit_rests = 0;
+            now.commit_done = 0;
+            now.given = ((now.given != none) ? id : none);
             timeouts_heartbeat_illegal_generation(1);
             rebalance_heartbeat_illegal_generation(1);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // heartbeat_fenced_not_current: Heartbeat: another process has this instance id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6100,7 +6603,9 @@ active proctype system() {
             now.heartbeat_out = 0;
             now.commit_out = 0;
             now.in_group = 0;
-            now.has_id = 0;
+            now.commit_rests = 0;
+            now.commit_done = 0;
+            now.given = none;
             now.may_join = 0;
             timeouts_heartbeat_fenced(1);
             rebalance_heartbeat_fenced(1);
@@ -6108,13 +6613,14 @@ active proctype system() {
             if ((now.fault == none) && !now.raised) {
               now.fault = errors_are_told;
             }
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // heartbeat_coordinator_gone_not_current: Heartbeat: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6132,13 +6638,14 @@ active proctype system() {
             if ((now.fault == none) && !(!now.suspect)) {
               now.fault = suspect_is_forgotten;
             }
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // heartbeat_retriable_not_current: Heartbeat: again, after a backoff [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6152,13 +6659,14 @@ active proctype system() {
             now.beat_due = 0;
             timeouts_heartbeat_retriable(1);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // heartbeat_error_not_current: Heartbeat: any other error [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6175,13 +6683,14 @@ active proctype system() {
             if ((now.fault == none) && !now.raised) {
               now.fault = errors_are_told;
             }
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // commit_settled_not_current: OffsetCommit: NONE, or an error that ends the attempt [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6200,16 +6709,21 @@ active proctype system() {
            ((commit_step == out) || ((commit_step == none) && owned && (identity == member))))) &&
            !((rebalance == ASSIGNING_PARTITIONS) && !(coordinator_known && ((commit_step == out) ||
            ((commit_step == none) && owned && (identity == member))))) -> c_code {
-            now.commit_out = 0;
+            {
+              int new1 = now.commit_done || now.commit_out;
+              now.commit_out = 0;
+              now.commit_done = new1;
+            }
             rebalance_commit_settled(1);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // commit_retriable_not_current: OffsetCommit: again, after a backoff [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6228,16 +6742,21 @@ active proctype system() {
            ((commit_step == out) || ((commit_step == none) && owned && (identity == member))))) &&
            !((rebalance == ASSIGNING_PARTITIONS) && !(coordinator_known && ((commit_step == out) ||
            ((commit_step == none) && owned && (identity == member))))) -> c_code {
-            now.commit_out = 0;
+            {
+              int new1 = now.commit_rests || now.commit_out;
+              now.commit_out = 0;
+              now.commit_rests = new1;
+            }
             rebalance_commit_retriable(1);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // commit_coordinator_gone_not_current: OffsetCommit: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6256,20 +6775,25 @@ active proctype system() {
            ((commit_step == out) || ((commit_step == none) && owned && (identity == member))))) &&
            !((rebalance == ASSIGNING_PARTITIONS) && !(coordinator_known && ((commit_step == out) ||
            ((commit_step == none) && owned && (identity == member))))) -> c_code {
-            now.commit_out = 0;
-            now.suspect = 1;
+            {
+              int new1 = now.commit_rests || now.commit_out;
+              now.commit_out = 0;
+              now.commit_rests = new1;
+              now.suspect = 1;
+            }
             rebalance_commit_coordinator_gone(1);
             timeouts_turn_ended();
             if ((now.fault == none) && !(!now.suspect)) {
               now.fault = suspect_is_forgotten;
             }
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // commit_rebalance_in_progress_not_current: OffsetCommit: the group rebalances [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6292,16 +6816,22 @@ active proctype system() {
            ((commit_step == out) || ((commit_step == none) && owned && (identity == member))))) &&
            !((rebalance == ASSIGNING_PARTITIONS) && !(coordinator_known && ((commit_step == out) ||
            ((commit_step == none) && owned && (identity == member))))) -> c_code {
-            now.commit_out = 0;
+            {
+              int new1 = now.commit_done || now.commit_out;
+              now.commit_out = 0;
+              now.commit_done = new1;
+              now.rejoin_due = now.rejoin_due || (now.call_out == none);
+            }
             rebalance_commit_rebalance_in_progress(1);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // commit_unknown_member_not_current: OffsetCommit: the coordinator does not know this id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6329,16 +6859,19 @@ active proctype system() {
             now.heartbeat_out = 0;
             now.commit_out = 0;
             now.in_group = 0;
-            now.has_id = 0;
+            now.commit_rests = 0;
+            now.commit_done = 0;
+            now.given = none;
             rebalance_commit_unknown_member(1);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // commit_illegal_generation_not_current: OffsetCommit: an older or newer generation [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6366,15 +6899,19 @@ active proctype system() {
             now.heartbeat_out = 0;
             now.commit_out = 0;
             now.in_group = 0;
+            now.commit_rests = 0;
+            now.commit_done = 0;
+            now.given = ((now.given != none) ? id : none);
             rebalance_commit_illegal_generation(1);
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // commit_fenced_not_current: OffsetCommit: another process has this instance id [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6402,20 +6939,23 @@ active proctype system() {
             now.heartbeat_out = 0;
             now.commit_out = 0;
             now.in_group = 0;
-            now.has_id = 0;
+            now.commit_rests = 0;
+            now.commit_done = 0;
+            now.given = none;
             now.may_join = 0;
             rebalance_commit_fenced(1);
             timeouts_turn_ended();
             if ((now.fault == none) && !now.raised) {
               now.fault = errors_are_told;
             }
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // ask_coordinator_gone_not_current: OffsetFetch: not the coordinator, or no answer [message]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6431,26 +6971,28 @@ active proctype system() {
             if ((now.fault == none) && !(!now.suspect)) {
               now.fault = suspect_is_forgotten;
             }
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // heartbeat_due: heartbeat.interval.ms since the last one was sent, or the backoff after a failed one [timer]
        :: d_step { configured && (fault == none) -> c_code {
             now.beat_due = now.in_group;
             timeouts_heartbeat_due();
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // session_expired: session.timeout.ms without a sign of life from the coordinator [timer]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6460,13 +7002,14 @@ active proctype system() {
             if ((now.fault == none) && !(!now.suspect)) {
               now.fault = suspect_is_forgotten;
             }
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // poll_interval_expired: max.poll.interval.ms since the last poll() [timer]
        :: d_step { configured && (fault == none) -> c_code {
@@ -6477,63 +7020,72 @@ active proctype system() {
                 now.said_goodbye)))) {
               now.fault = stalled_member_leaves;
             }
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // join_backoff_elapsed: retry.backoff.ms since a join or sync failed [timer]
        :: d_step { configured && (fault == none) -> c_code {
+            now.join_rests = 0;
             rebalance_join_backoff_elapsed();
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // lookup_backoff_elapsed: retry.backoff.ms since a lookup failed [timer]
        :: d_step { configured && (fault == none) -> c_code {
             now.lookup_rests = ((now.lookup_rests == backoff) ? none : now.lookup_rests);
             connection_lookup_backoff_elapsed();
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // commit_backoff_elapsed: retry.backoff.ms since the commit before a rebalance failed [timer]
        :: d_step { configured && (fault == none) -> c_code {
+            now.commit_rests = 0;
             rebalance_commit_backoff_elapsed();
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        // commit_deadline_expired: the commit before a rebalance has had its time [timer]
        :: d_step { configured && (fault == none) -> c_code {
             now.commit_out = 0;
+            now.commit_rests = 0;
+            now.commit_done = now.commit_done || (now.commit_step != none);
             rebalance_commit_deadline_expired();
             timeouts_turn_ended();
-            now.has_id = now.has_id && !now.left && !(now.stalled && now.static_);
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
             now.stalled = 0;
             now.suspect = 0;
             now.removal_due = 0;
+            now.enable_due = 0;
           } }
        :: else  // nothing can happen
        fi

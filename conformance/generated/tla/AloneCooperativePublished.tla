@@ -17,7 +17,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 430a2997192da199ee07beaeb03ecf74c59d1622d0f4bdc75dfb3a7f76f3ef9f
+\* Model 76762fd3415018a76fb6a909f37decf5ac6478e2434ddf52b31dde1fb46043ef
 EXTENDS Naturals, TLC
 
 Members == 1 .. 1
@@ -100,8 +100,8 @@ TypeOK ==
     /\ state.may_join \in {FALSE, TRUE}
     \* an ERROR has been queued by what happens now
     /\ state.raised \in {FALSE, TRUE}
-    \* the coordinator gave it a member id, and nothing has ended that
-    /\ state.has_id \in {FALSE, TRUE}
+    \* what the coordinator gave it, and nothing has ended: a member id, or that and a generation
+    /\ state.given \in {"none", "id", "member"}
     \* a LeaveGroup has been sent by what happens now
     /\ state.said_goodbye \in {FALSE, TRUE}
     \* the member has left, in words or in silence, by what happens now
@@ -122,6 +122,20 @@ TypeOK ==
     /\ state.beat_due \in {FALSE, TRUE}
     \* the poll interval is over, and nothing was polled since
     /\ state.poll_late \in {FALSE, TRUE}
+    \* the backoff after a JoinGroup or SyncGroup that the coordinator did not take runs
+    /\ state.join_rests \in {FALSE, TRUE}
+    \* a rebalance was announced or wanted, or partitions were given up, and no JoinGroup has been sent since
+    /\ state.rejoin_due \in {FALSE, TRUE}
+    \* the commit before the rebalance that is due was answered, or has run out of time
+    /\ state.commit_done \in {FALSE, TRUE}
+    \* the backoff after a commit that failed runs
+    /\ state.commit_rests \in {FALSE, TRUE}
+    \* the application wants to leave, and has not left yet
+    /\ state.leave_asked \in {FALSE, TRUE}
+    \* the listener has heard now that partitions have come, and they are not enabled yet
+    /\ state.enable_due \in {FALSE, TRUE}
+    \* the listener runs, and was told this
+    /\ state.callback \in {"none", "revoked", "lost"}
     \* what happens now says that the coordinator is gone
     /\ state.suspect \in {FALSE, TRUE}
     \* the first assertion that failed
@@ -129,10 +143,13 @@ TypeOK ==
                         "lookup-waits", "forget-with-reason", "suspect-is-forgotten",
                         "leaves-only-if-stalled", "one-call", "one-heartbeat", "one-commit",
                         "to-a-known-coordinator", "callbacks-before-join", "join-needs-a-poll",
-                        "sync-after-join", "heartbeat-as-member", "leave-once", "static-stays",
+                        "join-waits", "commit-comes-first", "sync-after-join", "heartbeat-as-member",
+                        "heartbeat-when-due", "leaves-if-asked", "leave-once", "static-stays",
                         "commit-what-is-owned", "no-commit-in-a-rebalance", "callbacks-alternate",
+                        "commit-if-configured", "commit-waits", "lost-was-owned", "lost-by-losing",
                         "paused-before-revoked", "added-before-assigned", "revoked-is-removed",
-                        "forget-then-fail", "errors-are-told", "stalled-member-leaves"}
+                        "assigned-is-enabled", "forget-then-fail", "errors-are-told",
+                        "stalled-member-leaves"}
 
 Init ==
     state = [timeouts |-> "STOPPED",
@@ -170,7 +187,7 @@ Init ==
              assign_due |-> FALSE,
              may_join |-> FALSE,
              raised |-> FALSE,
-             has_id |-> FALSE,
+             given |-> "none",
              said_goodbye |-> FALSE,
              left |-> FALSE,
              stalled |-> FALSE,
@@ -181,6 +198,13 @@ Init ==
              lookup_rests |-> "none",
              beat_due |-> FALSE,
              poll_late |-> FALSE,
+             join_rests |-> FALSE,
+             rejoin_due |-> FALSE,
+             commit_done |-> FALSE,
+             commit_rests |-> FALSE,
+             leave_asked |-> FALSE,
+             enable_due |-> FALSE,
+             callback |-> "none",
              suspect |-> FALSE,
              fault |-> "none"]
 
@@ -196,90 +220,102 @@ TimeoutsStarted(s) ==
 
 \* timeouts hears: the background thread ends
 TimeoutsStopped(s) ==
-    \* DISABLED.stopped.1 [H3 L4]
-    IF s.timeouts = "DISABLED"
-    THEN [s EXCEPT !.timeouts = "STOPPED"]
-    \* IDLE.stopped.1 [H3]
-    ELSE IF s.timeouts = "IDLE"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* IN_FLIGHT.stopped.1 [H3]
-    ELSE IF s.timeouts = "IN_FLIGHT"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.timeouts
+    IN  CASE at = "DISABLED" ->
+               \* DISABLED.stopped.1 [H3 L4]
+               [s EXCEPT !.timeouts = "STOPPED"]
+          [] at = "IDLE" ->
+               \* IDLE.stopped.1 [H3]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.stopped.1 [H3]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] OTHER -> s
 
 \* timeouts hears: the generation is joined
 TimeoutsHeartbeatsEnabled(s) ==
     \* DISABLED.heartbeats_enabled.1 [H1 P2]
     IF s.timeouts = "DISABLED"
-    THEN LET s1 == [s EXCEPT !.timeouts = "IDLE"]
-         IN  \* restart_timers
-             [s1 EXCEPT !.heartbeat_overdue = FALSE,
-                        !.poll_overdue = FALSE]
+    THEN [s EXCEPT !.timeouts = "IDLE",
+                   \* restart_timers
+                   !.heartbeat_overdue = FALSE,
+                   !.poll_overdue = FALSE]
     ELSE s
 
 \* timeouts hears: a JoinGroup is sent, or the identity is gone
 TimeoutsHeartbeatsDisabled(s) ==
     \* IDLE.heartbeats_disabled.1 [H3]
     IF s.timeouts = "IDLE"
-    THEN LET s1 == [s EXCEPT !.timeouts = "DISABLED"]
-         IN  \* restart_timers
-             [s1 EXCEPT !.heartbeat_overdue = FALSE,
-                        !.poll_overdue = FALSE]
+    THEN [s EXCEPT !.timeouts = "DISABLED",
+                   \* restart_timers
+                   !.heartbeat_overdue = FALSE,
+                   !.poll_overdue = FALSE]
     \* IN_FLIGHT.heartbeats_disabled.1 [H3]
     ELSE IF s.timeouts = "IN_FLIGHT"
-    THEN LET s2 == [s EXCEPT !.timeouts = "DISABLED"]
-         IN  \* restart_timers
-             [s2 EXCEPT !.heartbeat_overdue = FALSE,
-                        !.poll_overdue = FALSE]
+    THEN [s EXCEPT !.timeouts = "DISABLED",
+                   \* restart_timers
+                   !.heartbeat_overdue = FALSE,
+                   !.poll_overdue = FALSE]
     ELSE s
 
 \* timeouts hears: heartbeat.interval.ms since the last one was sent, or the backoff after a failed one
 TimeoutsHeartbeatDue(s) ==
-    \* IDLE.heartbeat_due.1 [H2 D4]
-    IF s.timeouts = "IDLE" /\ s.coordinator_known /\ ~s.heartbeat_overdue
-    THEN LET s1 == [s EXCEPT !.timeouts = "IN_FLIGHT"]
-             s2 == \* send_heartbeat
-                   [s1 EXCEPT !.heartbeat_overdue = FALSE]
-             s3 == IF s2.fault = "none" /\ ~(~s2.heartbeat_out)
-                   THEN [s2 EXCEPT !.fault = "one-heartbeat"]
-                   ELSE s2
-             s4 == IF s3.fault = "none" /\ ~s3.coordinator_known
-                   THEN [s3 EXCEPT !.fault = "to-a-known-coordinator"]
-                   ELSE s3
-             s5 == IF s4.fault = "none" /\ ~(s4.in_group /\ s4.identity = "member")
-                   THEN [s4 EXCEPT !.fault = "heartbeat-as-member"]
-                   ELSE s4
-         IN  [s5 EXCEPT !.heartbeat_out = TRUE,
-                        !.beat_due = FALSE]
-    \* IDLE.heartbeat_due.2 [H2 D4]
-    ELSE IF s.timeouts = "IDLE" /\ ~s.coordinator_known /\ ~s.heartbeat_overdue
-    THEN \* note_overdue_heartbeat
-         [s EXCEPT !.heartbeat_overdue = TRUE]
-    \* IN_FLIGHT.heartbeat_due.1 [H7]
-    ELSE IF s.timeouts = "IN_FLIGHT" /\ ~s.heartbeat_overdue
-    THEN \* note_overdue_heartbeat
-         [s EXCEPT !.heartbeat_overdue = TRUE]
-    ELSE s
+    LET at == s.timeouts
+    IN  CASE at = "IDLE" ->
+               \* IDLE.heartbeat_due.1 [H2 D4]
+               IF s.coordinator_known /\ ~s.heartbeat_overdue
+               THEN LET s1 == [s EXCEPT !.timeouts = "IN_FLIGHT",
+                                        \* send_heartbeat
+                                        !.heartbeat_overdue = FALSE]
+                        s2 == IF s1.fault = "none" /\ ~(~s1.heartbeat_out)
+                              THEN [s1 EXCEPT !.fault = "one-heartbeat"]
+                              ELSE s1
+                        s3 == IF s2.fault = "none" /\ ~s2.coordinator_known
+                              THEN [s2 EXCEPT !.fault = "to-a-known-coordinator"]
+                              ELSE s2
+                        s4 == IF s3.fault = "none" /\ ~(s3.in_group /\ s3.identity = "member")
+                              THEN [s3 EXCEPT !.fault = "heartbeat-as-member"]
+                              ELSE s3
+                        s5 == IF s4.fault = "none" /\ ~s4.beat_due
+                              THEN [s4 EXCEPT !.fault = "heartbeat-when-due"]
+                              ELSE s4
+                    IN  [s5 EXCEPT !.heartbeat_out = TRUE,
+                                   !.beat_due = FALSE]
+               \* IDLE.heartbeat_due.2 [H2 D4]
+               ELSE IF ~s.coordinator_known /\ ~s.heartbeat_overdue
+               THEN \* note_overdue_heartbeat
+                    [s EXCEPT !.heartbeat_overdue = TRUE]
+               ELSE s
+          [] at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.heartbeat_due.1 [H7]
+               IF ~s.heartbeat_overdue
+               THEN \* note_overdue_heartbeat
+                    [s EXCEPT !.heartbeat_overdue = TRUE]
+               ELSE s
+          [] OTHER -> s
 
 \* timeouts hears: the background thread has done what the event asked for, and looks at what is left
 TimeoutsTurnEnded(s) ==
     \* IDLE.turn_ended.1 [H2 D1]
     IF s.timeouts = "IDLE" /\ s.heartbeat_overdue /\ s.coordinator_known
-    THEN LET s1 == [s EXCEPT !.timeouts = "IN_FLIGHT"]
-             s2 == \* send_heartbeat
-                   [s1 EXCEPT !.heartbeat_overdue = FALSE]
-             s3 == IF s2.fault = "none" /\ ~(~s2.heartbeat_out)
-                   THEN [s2 EXCEPT !.fault = "one-heartbeat"]
+    THEN LET s1 == [s EXCEPT !.timeouts = "IN_FLIGHT",
+                             \* send_heartbeat
+                             !.heartbeat_overdue = FALSE]
+             s2 == IF s1.fault = "none" /\ ~(~s1.heartbeat_out)
+                   THEN [s1 EXCEPT !.fault = "one-heartbeat"]
+                   ELSE s1
+             s3 == IF s2.fault = "none" /\ ~s2.coordinator_known
+                   THEN [s2 EXCEPT !.fault = "to-a-known-coordinator"]
                    ELSE s2
-             s4 == IF s3.fault = "none" /\ ~s3.coordinator_known
-                   THEN [s3 EXCEPT !.fault = "to-a-known-coordinator"]
+             s4 == IF s3.fault = "none" /\ ~(s3.in_group /\ s3.identity = "member")
+                   THEN [s3 EXCEPT !.fault = "heartbeat-as-member"]
                    ELSE s3
-             s5 == IF s4.fault = "none" /\ ~(s4.in_group /\ s4.identity = "member")
-                   THEN [s4 EXCEPT !.fault = "heartbeat-as-member"]
+             s5 == IF s4.fault = "none" /\ ~s4.beat_due
+                   THEN [s4 EXCEPT !.fault = "heartbeat-when-due"]
                    ELSE s4
          IN  [s5 EXCEPT !.heartbeat_out = TRUE,
                         !.beat_due = FALSE]
@@ -287,297 +323,382 @@ TimeoutsTurnEnded(s) ==
 
 \* timeouts hears: Heartbeat: NONE
 TimeoutsHeartbeatOk(s, current) ==
-    \* IN_FLIGHT.heartbeat_ok.1 [H1 H7]
-    IF s.timeouts = "IN_FLIGHT" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-         IN  [s1 EXCEPT !.timeouts = "IDLE"]
-    \* STOPPED.heartbeat_ok.2 [J9]
-    ELSE IF s.timeouts = "STOPPED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* DISABLED.heartbeat_ok.2 [J9]
-    ELSE IF s.timeouts = "DISABLED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* IDLE.heartbeat_ok.2 [J9]
-    ELSE IF s.timeouts = "IDLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.timeouts
+    IN  CASE at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.heartbeat_ok.1 [H1 H7]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  [s1 EXCEPT !.timeouts = "IDLE"]
+               ELSE s
+          [] at = "STOPPED" ->
+               \* STOPPED.heartbeat_ok.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "DISABLED" ->
+               \* DISABLED.heartbeat_ok.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "IDLE" ->
+               \* IDLE.heartbeat_ok.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* timeouts hears: Heartbeat: a rebalance is announced
 TimeoutsHeartbeatRebalanceInProgress(s, current) ==
-    \* IN_FLIGHT.heartbeat_rebalance_in_progress.1 [H1 H7]
-    IF s.timeouts = "IN_FLIGHT" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-         IN  [s1 EXCEPT !.timeouts = "IDLE"]
-    \* STOPPED.heartbeat_rebalance_in_progress.2 [J9]
-    ELSE IF s.timeouts = "STOPPED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* DISABLED.heartbeat_rebalance_in_progress.2 [J9]
-    ELSE IF s.timeouts = "DISABLED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* IDLE.heartbeat_rebalance_in_progress.2 [J9]
-    ELSE IF s.timeouts = "IDLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.timeouts
+    IN  CASE at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.heartbeat_rebalance_in_progress.1 [H1 H7]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  [s1 EXCEPT !.timeouts = "IDLE"]
+               ELSE s
+          [] at = "STOPPED" ->
+               \* STOPPED.heartbeat_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "DISABLED" ->
+               \* DISABLED.heartbeat_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "IDLE" ->
+               \* IDLE.heartbeat_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* timeouts hears: Heartbeat: the coordinator does not know this id
 TimeoutsHeartbeatUnknownMember(s, current) ==
-    \* IN_FLIGHT.heartbeat_unknown_member.1 [H4 H7]
-    IF s.timeouts = "IN_FLIGHT" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-         IN  [s1 EXCEPT !.timeouts = "IDLE"]
-    \* STOPPED.heartbeat_unknown_member.2 [J9]
-    ELSE IF s.timeouts = "STOPPED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* DISABLED.heartbeat_unknown_member.2 [J9]
-    ELSE IF s.timeouts = "DISABLED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* IDLE.heartbeat_unknown_member.2 [J9]
-    ELSE IF s.timeouts = "IDLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.timeouts
+    IN  CASE at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.heartbeat_unknown_member.1 [H4 H7]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  [s1 EXCEPT !.timeouts = "IDLE"]
+               ELSE s
+          [] at = "STOPPED" ->
+               \* STOPPED.heartbeat_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "DISABLED" ->
+               \* DISABLED.heartbeat_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "IDLE" ->
+               \* IDLE.heartbeat_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* timeouts hears: Heartbeat: an older or newer generation
 TimeoutsHeartbeatIllegalGeneration(s, current) ==
-    \* IN_FLIGHT.heartbeat_illegal_generation.1 [H4 H7]
-    IF s.timeouts = "IN_FLIGHT" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-         IN  [s1 EXCEPT !.timeouts = "IDLE"]
-    \* STOPPED.heartbeat_illegal_generation.2 [J9]
-    ELSE IF s.timeouts = "STOPPED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* DISABLED.heartbeat_illegal_generation.2 [J9]
-    ELSE IF s.timeouts = "DISABLED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* IDLE.heartbeat_illegal_generation.2 [J9]
-    ELSE IF s.timeouts = "IDLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.timeouts
+    IN  CASE at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.heartbeat_illegal_generation.1 [H4 H7]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  [s1 EXCEPT !.timeouts = "IDLE"]
+               ELSE s
+          [] at = "STOPPED" ->
+               \* STOPPED.heartbeat_illegal_generation.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "DISABLED" ->
+               \* DISABLED.heartbeat_illegal_generation.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "IDLE" ->
+               \* IDLE.heartbeat_illegal_generation.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* timeouts hears: Heartbeat: another process has this instance id
 TimeoutsHeartbeatFenced(s, current) ==
-    \* IN_FLIGHT.heartbeat_fenced.1 [H4 H7]
-    IF s.timeouts = "IN_FLIGHT" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-         IN  [s1 EXCEPT !.timeouts = "IDLE"]
-    \* STOPPED.heartbeat_fenced.2 [J9]
-    ELSE IF s.timeouts = "STOPPED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* DISABLED.heartbeat_fenced.2 [J9]
-    ELSE IF s.timeouts = "DISABLED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* IDLE.heartbeat_fenced.2 [J9]
-    ELSE IF s.timeouts = "IDLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.timeouts
+    IN  CASE at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.heartbeat_fenced.1 [H4 H7]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  [s1 EXCEPT !.timeouts = "IDLE"]
+               ELSE s
+          [] at = "STOPPED" ->
+               \* STOPPED.heartbeat_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "DISABLED" ->
+               \* DISABLED.heartbeat_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "IDLE" ->
+               \* IDLE.heartbeat_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* timeouts hears: Heartbeat: again, after a backoff
 TimeoutsHeartbeatRetriable(s, current) ==
-    \* IN_FLIGHT.heartbeat_retriable.1 [H4 H7 D3]
-    IF s.timeouts = "IN_FLIGHT" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.timeouts = "IDLE"]
-         IN  \* schedule_retry
-             [s2 EXCEPT !.heartbeat_overdue = FALSE]
-    \* STOPPED.heartbeat_retriable.2 [J9]
-    ELSE IF s.timeouts = "STOPPED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* DISABLED.heartbeat_retriable.2 [J9]
-    ELSE IF s.timeouts = "DISABLED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* IDLE.heartbeat_retriable.2 [J9]
-    ELSE IF s.timeouts = "IDLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.timeouts
+    IN  CASE at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.heartbeat_retriable.1 [H4 H7 D3]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  [s1 EXCEPT !.timeouts = "IDLE",
+                                   \* schedule_retry
+                                   !.heartbeat_overdue = FALSE]
+               ELSE s
+          [] at = "STOPPED" ->
+               \* STOPPED.heartbeat_retriable.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "DISABLED" ->
+               \* DISABLED.heartbeat_retriable.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "IDLE" ->
+               \* IDLE.heartbeat_retriable.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* timeouts hears: Heartbeat: any other error
 TimeoutsHeartbeatError(s, current) ==
-    \* IN_FLIGHT.heartbeat_error.1 [H4 H7]
-    IF s.timeouts = "IN_FLIGHT" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.timeouts = "IDLE"]
-             s3 == \* schedule_retry
-                   [s2 EXCEPT !.heartbeat_overdue = FALSE]
-         IN  [s3 EXCEPT !.raised = TRUE]
-    \* STOPPED.heartbeat_error.2 [J9]
-    ELSE IF s.timeouts = "STOPPED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* DISABLED.heartbeat_error.2 [J9]
-    ELSE IF s.timeouts = "DISABLED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* IDLE.heartbeat_error.2 [J9]
-    ELSE IF s.timeouts = "IDLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.timeouts
+    IN  CASE at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.heartbeat_error.1 [H4 H7]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  [s1 EXCEPT !.timeouts = "IDLE",
+                                   \* schedule_retry
+                                   !.heartbeat_overdue = FALSE,
+                                   !.raised = TRUE]
+               ELSE s
+          [] at = "STOPPED" ->
+               \* STOPPED.heartbeat_error.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "DISABLED" ->
+               \* DISABLED.heartbeat_error.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "IDLE" ->
+               \* IDLE.heartbeat_error.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* timeouts hears: it is forgotten; requests under way to it are void
 TimeoutsCoordinatorLost(s) ==
     \* IN_FLIGHT.coordinator_lost.1 [D5 H4]
     IF s.timeouts = "IN_FLIGHT"
-    THEN LET s1 == [s EXCEPT !.timeouts = "IDLE"]
-         IN  \* schedule_retry
-             [s1 EXCEPT !.heartbeat_overdue = FALSE]
+    THEN [s EXCEPT !.timeouts = "IDLE",
+                   \* schedule_retry
+                   !.heartbeat_overdue = FALSE]
     ELSE s
 
 \* rebalance hears: it is forgotten; requests under way to it are void
 RebalanceCoordinatorLost(s) ==
-    \* PREPARING_REBALANCE.coordinator_lost.1 [D1 D5 J2 J4]
-    IF s.rebalance = "PREPARING_REBALANCE" /\ s.polled /\ ~s.join_backoff
-    THEN \* back_off_join
-         [s EXCEPT !.join_backoff = TRUE]
-    \* COMPLETING_REBALANCE.coordinator_lost.1 [D1 D5 J2 J4]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE"
-    THEN LET s1 == [s EXCEPT !.rebalance = "PREPARING_REBALANCE"]
-         IN  \* back_off_join
-             [s1 EXCEPT !.join_backoff = TRUE]
-    \* PREPARE_REVOCATION.coordinator_lost.1 [D1 D5 M3]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ s.commit_step = "out"
-    THEN \* back_off_commit
-         [s EXCEPT !.commit_step = "backoff"]
-    \* PARTITION_REVOKED.coordinator_lost.1 [D1 D5 M3]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ s.commit_step = "out"
-    THEN \* back_off_commit
-         [s EXCEPT !.commit_step = "backoff"]
-    \* STABLE.coordinator_lost.1 [D1 D5 M3]
-    ELSE IF s.rebalance = "STABLE" /\ s.commit_step = "out"
-    THEN \* back_off_commit
-         [s EXCEPT !.commit_step = "backoff"]
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.coordinator_lost.1 [D1 D5 J2 J4]
+               IF s.polled /\ ~s.join_backoff
+               THEN \* back_off_join
+                    [s EXCEPT !.join_backoff = TRUE]
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.coordinator_lost.1 [D1 D5 J2 J4]
+               [s EXCEPT !.rebalance = "PREPARING_REBALANCE",
+                         \* back_off_join
+                         !.join_backoff = TRUE]
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.coordinator_lost.1 [D1 D5 M3]
+               IF s.commit_step = "out"
+               THEN \* back_off_commit
+                    [s EXCEPT !.commit_step = "backoff"]
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.coordinator_lost.1 [D1 D5 M3]
+               IF s.commit_step = "out"
+               THEN \* back_off_commit
+                    [s EXCEPT !.commit_step = "backoff"]
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.coordinator_lost.1 [D1 D5 M3]
+               IF s.commit_step = "out"
+               THEN \* back_off_commit
+                    [s EXCEPT !.commit_step = "backoff"]
+               ELSE s
+          [] OTHER -> s
 
 \* connection hears: an answer or a timer says that the coordinator is not there
 ConnectionCoordinatorGone(s) ==
     \* STABLE.coordinator_gone.1 [D1 D5]
     IF s.connection = "STABLE" /\ (s.member_needs \/ s.asked)
-    THEN LET s1 == [s EXCEPT !.connection = "COORDINATOR_DISCOVERY"]
-             s2 == \* forget_coordinator
-                   [s1 EXCEPT !.coordinator_known = FALSE]
-             s3 == \* look_up
-                   [s2 EXCEPT !.lookup_wait = "none"]
-             s4 == IF s3.fault = "none" /\ ~(~s3.coordinator_known)
-                   THEN [s3 EXCEPT !.fault = "forget-then-fail"]
-                   ELSE s3
-             s5 == IF s4.fault = "none" /\ ~s4.suspect
-                   THEN [s4 EXCEPT !.fault = "forget-with-reason"]
-                   ELSE s4
-             s6 == [s5 EXCEPT !.beat_due = s5.beat_due /\ ~s5.heartbeat_out,
+    THEN LET s1 == [s EXCEPT !.connection = "COORDINATOR_DISCOVERY",
+                             \* forget_coordinator
+                             !.coordinator_known = FALSE,
+                             \* look_up
+                             !.lookup_wait = "none"]
+             s2 == IF s1.fault = "none" /\ ~(~s1.coordinator_known)
+                   THEN [s1 EXCEPT !.fault = "forget-then-fail"]
+                   ELSE s1
+             s3 == IF s2.fault = "none" /\ ~s2.suspect
+                   THEN [s2 EXCEPT !.fault = "forget-with-reason"]
+                   ELSE s2
+             s4 == [s3 EXCEPT !.beat_due = s3.beat_due /\ ~s3.heartbeat_out,
                               !.suspect = FALSE,
+                              !.join_rests = s3.join_rests \/ s3.call_out /= "none",
                               !.call_out = "none",
                               !.heartbeat_out = FALSE,
+                              !.commit_rests = s3.commit_rests \/ s3.commit_out,
                               !.commit_out = FALSE]
-             s7 == TimeoutsCoordinatorLost(s6)
-             s8 == RebalanceCoordinatorLost(s7)
-             s9 == IF s8.fault = "none" /\ ~(~s8.lookup_out)
-                   THEN [s8 EXCEPT !.fault = "one-lookup"]
+             s5 == TimeoutsCoordinatorLost(s4)
+             s6 == RebalanceCoordinatorLost(s5)
+             s7 == IF s6.fault = "none" /\ ~(~s6.lookup_out)
+                   THEN [s6 EXCEPT !.fault = "one-lookup"]
+                   ELSE s6
+             s8 == IF s7.fault = "none" /\ ~(s7.member_needs \/ s7.asks_open)
+                   THEN [s7 EXCEPT !.fault = "lookup-is-needed"]
+                   ELSE s7
+             s9 == IF s8.fault = "none" /\ ~(s8.lookup_rests = "none")
+                   THEN [s8 EXCEPT !.fault = "lookup-waits"]
                    ELSE s8
-             s10 == IF s9.fault = "none" /\ ~(s9.member_needs \/ s9.asks_open)
-                    THEN [s9 EXCEPT !.fault = "lookup-is-needed"]
-                    ELSE s9
-             s11 == IF s10.fault = "none" /\ ~(s10.lookup_rests = "none")
-                    THEN [s10 EXCEPT !.fault = "lookup-waits"]
-                    ELSE s10
-         IN  [s11 EXCEPT !.lookup_out = TRUE]
+         IN  [s9 EXCEPT !.lookup_out = TRUE]
     \* STABLE.coordinator_gone.2 [D1 D5 D7]
     ELSE IF s.connection = "STABLE" /\ ~(s.member_needs \/ s.asked)
-    THEN LET s12 == [s EXCEPT !.connection = "INITIALIZED"]
-             s13 == \* forget_coordinator
-                    [s12 EXCEPT !.coordinator_known = FALSE]
-             s14 == IF s13.fault = "none" /\ ~(~s13.coordinator_known)
-                    THEN [s13 EXCEPT !.fault = "forget-then-fail"]
-                    ELSE s13
-             s15 == IF s14.fault = "none" /\ ~s14.suspect
-                    THEN [s14 EXCEPT !.fault = "forget-with-reason"]
-                    ELSE s14
-             s16 == [s15 EXCEPT !.beat_due = s15.beat_due /\ ~s15.heartbeat_out,
+    THEN LET s10 == [s EXCEPT !.connection = "INITIALIZED",
+                              \* forget_coordinator
+                              !.coordinator_known = FALSE]
+             s11 == IF s10.fault = "none" /\ ~(~s10.coordinator_known)
+                    THEN [s10 EXCEPT !.fault = "forget-then-fail"]
+                    ELSE s10
+             s12 == IF s11.fault = "none" /\ ~s11.suspect
+                    THEN [s11 EXCEPT !.fault = "forget-with-reason"]
+                    ELSE s11
+             s13 == [s12 EXCEPT !.beat_due = s12.beat_due /\ ~s12.heartbeat_out,
                                 !.suspect = FALSE,
+                                !.join_rests = s12.join_rests \/ s12.call_out /= "none",
                                 !.call_out = "none",
                                 !.heartbeat_out = FALSE,
+                                !.commit_rests = s12.commit_rests \/ s12.commit_out,
                                 !.commit_out = FALSE]
-             s17 == TimeoutsCoordinatorLost(s16)
-         IN  RebalanceCoordinatorLost(s17)
+             s14 == TimeoutsCoordinatorLost(s13)
+         IN  RebalanceCoordinatorLost(s14)
     ELSE s
 
 \* timeouts hears: Heartbeat: not the coordinator, or no answer
 TimeoutsHeartbeatCoordinatorGone(s, current) ==
-    \* IN_FLIGHT.heartbeat_coordinator_gone.1 [D1 H4]
-    IF s.timeouts = "IN_FLIGHT" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.timeouts = "IDLE"]
-             s3 == \* schedule_retry
-                   [s2 EXCEPT !.heartbeat_overdue = FALSE]
-         IN  ConnectionCoordinatorGone(s3)
-    \* STOPPED.heartbeat_coordinator_gone.2 [J9]
-    ELSE IF s.timeouts = "STOPPED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* DISABLED.heartbeat_coordinator_gone.2 [J9]
-    ELSE IF s.timeouts = "DISABLED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* IDLE.heartbeat_coordinator_gone.2 [J9]
-    ELSE IF s.timeouts = "IDLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.timeouts
+    IN  CASE at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.heartbeat_coordinator_gone.1 [D1 H4]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.timeouts = "IDLE",
+                                         \* schedule_retry
+                                         !.heartbeat_overdue = FALSE]
+                    IN  ConnectionCoordinatorGone(s2)
+               ELSE s
+          [] at = "STOPPED" ->
+               \* STOPPED.heartbeat_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "DISABLED" ->
+               \* DISABLED.heartbeat_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "IDLE" ->
+               \* IDLE.heartbeat_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* timeouts hears: session.timeout.ms without a sign of life from the coordinator
 TimeoutsSessionExpired(s) ==
@@ -591,405 +712,413 @@ TimeoutsSessionExpired(s) ==
 
 \* rebalance hears: the poll interval expired, and there is a coordinator to tell
 RebalancePollLimitReached(s) ==
-    \* PREPARE_REVOCATION.poll_limit_reached.3 [P1 H3]
-    IF s.rebalance = "PREPARE_REVOCATION" /\ ~s.static
-    THEN LET s1 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s2 == \* forget_identity
-                   [s1 EXCEPT !.identity = "none"]
-             s3 == \* await_poll
-                   [s2 EXCEPT !.polled = FALSE]
-             s4 == \* drop_rebalance
-                   [s3 EXCEPT !.commit_step = "none",
-                              !.preparing = FALSE,
-                              !.follow_up = FALSE]
-             s5 == IF s4.fault = "none" /\ ~s4.coordinator_known
-                   THEN [s4 EXCEPT !.fault = "to-a-known-coordinator"]
-                   ELSE s4
-             s6 == IF s5.fault = "none" /\ ~(s5.has_id /\ ~s5.said_goodbye)
-                   THEN [s5 EXCEPT !.fault = "leave-once"]
-                   ELSE s5
-             s7 == IF s6.fault = "none" /\ ~(~s6.static)
-                   THEN [s6 EXCEPT !.fault = "static-stays"]
-                   ELSE s6
-             s8 == [s7 EXCEPT !.said_goodbye = TRUE,
-                              !.left = TRUE]
-             s9 == [s8 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s9)
-    \* PARTITION_REVOKED.poll_limit_reached.3 [P1 H3]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ ~s.static
-    THEN LET s10 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s11 == \* forget_identity
-                    [s10 EXCEPT !.identity = "none"]
-             s12 == \* await_poll
-                    [s11 EXCEPT !.polled = FALSE]
-             s13 == \* drop_rebalance
-                    [s12 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s14 == IF s13.fault = "none" /\ ~s13.coordinator_known
-                    THEN [s13 EXCEPT !.fault = "to-a-known-coordinator"]
-                    ELSE s13
-             s15 == IF s14.fault = "none" /\ ~(s14.has_id /\ ~s14.said_goodbye)
-                    THEN [s14 EXCEPT !.fault = "leave-once"]
-                    ELSE s14
-             s16 == IF s15.fault = "none" /\ ~(~s15.static)
-                    THEN [s15 EXCEPT !.fault = "static-stays"]
-                    ELSE s15
-             s17 == [s16 EXCEPT !.said_goodbye = TRUE,
-                                !.left = TRUE]
-             s18 == [s17 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s18)
-    \* COMPLETING_REBALANCE.poll_limit_reached.3 [P1 H3]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ ~s.static
-    THEN LET s19 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s20 == \* forget_identity
-                    [s19 EXCEPT !.identity = "none"]
-             s21 == \* await_poll
-                    [s20 EXCEPT !.polled = FALSE]
-             s22 == \* drop_rebalance
-                    [s21 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s23 == IF s22.fault = "none" /\ ~s22.coordinator_known
-                    THEN [s22 EXCEPT !.fault = "to-a-known-coordinator"]
-                    ELSE s22
-             s24 == IF s23.fault = "none" /\ ~(s23.has_id /\ ~s23.said_goodbye)
-                    THEN [s23 EXCEPT !.fault = "leave-once"]
-                    ELSE s23
-             s25 == IF s24.fault = "none" /\ ~(~s24.static)
-                    THEN [s24 EXCEPT !.fault = "static-stays"]
-                    ELSE s24
-             s26 == [s25 EXCEPT !.said_goodbye = TRUE,
-                                !.left = TRUE]
-             s27 == [s26 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s27)
-    \* STABLE.poll_limit_reached.3 [P1 H3]
-    ELSE IF s.rebalance = "STABLE" /\ ~s.static
-    THEN LET s28 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s29 == \* forget_identity
-                    [s28 EXCEPT !.identity = "none"]
-             s30 == \* await_poll
-                    [s29 EXCEPT !.polled = FALSE]
-             s31 == \* drop_rebalance
-                    [s30 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s32 == IF s31.fault = "none" /\ ~s31.coordinator_known
-                    THEN [s31 EXCEPT !.fault = "to-a-known-coordinator"]
-                    ELSE s31
-             s33 == IF s32.fault = "none" /\ ~(s32.has_id /\ ~s32.said_goodbye)
-                    THEN [s32 EXCEPT !.fault = "leave-once"]
-                    ELSE s32
-             s34 == IF s33.fault = "none" /\ ~(~s33.static)
-                    THEN [s33 EXCEPT !.fault = "static-stays"]
-                    ELSE s33
-             s35 == [s34 EXCEPT !.said_goodbye = TRUE,
-                                !.left = TRUE]
-             s36 == [s35 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s36)
-    \* PREPARE_REVOCATION.poll_limit_reached.4 [P1 L1 H3]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ s.static
-    THEN LET s37 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s38 == \* forget_identity
-                    [s37 EXCEPT !.identity = "none"]
-             s39 == \* await_poll
-                    [s38 EXCEPT !.polled = FALSE]
-             s40 == \* drop_rebalance
-                    [s39 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s41 == [s40 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s41)
-    \* PARTITION_REVOKED.poll_limit_reached.4 [P1 L1 H3]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ s.static
-    THEN LET s42 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s43 == \* forget_identity
-                    [s42 EXCEPT !.identity = "none"]
-             s44 == \* await_poll
-                    [s43 EXCEPT !.polled = FALSE]
-             s45 == \* drop_rebalance
-                    [s44 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s46 == [s45 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s46)
-    \* COMPLETING_REBALANCE.poll_limit_reached.4 [P1 L1 H3]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ s.static
-    THEN LET s47 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s48 == \* forget_identity
-                    [s47 EXCEPT !.identity = "none"]
-             s49 == \* await_poll
-                    [s48 EXCEPT !.polled = FALSE]
-             s50 == \* drop_rebalance
-                    [s49 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s51 == [s50 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s51)
-    \* STABLE.poll_limit_reached.4 [P1 L1 H3]
-    ELSE IF s.rebalance = "STABLE" /\ s.static
-    THEN LET s52 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s53 == \* forget_identity
-                    [s52 EXCEPT !.identity = "none"]
-             s54 == \* await_poll
-                    [s53 EXCEPT !.polled = FALSE]
-             s55 == \* drop_rebalance
-                    [s54 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s56 == [s55 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s56)
-    \* PREPARING_REBALANCE.poll_limit_reached.3 [P1 H3]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.identity = "member" /\ ~s.static
-    THEN LET s57 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s58 == \* forget_identity
-                    [s57 EXCEPT !.identity = "none"]
-             s59 == \* await_poll
-                    [s58 EXCEPT !.polled = FALSE]
-             s60 == \* drop_rebalance
-                    [s59 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s61 == IF s60.fault = "none" /\ ~s60.coordinator_known
-                    THEN [s60 EXCEPT !.fault = "to-a-known-coordinator"]
-                    ELSE s60
-             s62 == IF s61.fault = "none" /\ ~(s61.has_id /\ ~s61.said_goodbye)
-                    THEN [s61 EXCEPT !.fault = "leave-once"]
-                    ELSE s61
-             s63 == IF s62.fault = "none" /\ ~(~s62.static)
-                    THEN [s62 EXCEPT !.fault = "static-stays"]
-                    ELSE s62
-             s64 == [s63 EXCEPT !.said_goodbye = TRUE,
-                                !.left = TRUE]
-             s65 == [s64 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s65)
-    \* PREPARING_REBALANCE.poll_limit_reached.4 [P1 L1 H3]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.identity = "member" /\ s.static
-    THEN LET s66 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s67 == \* forget_identity
-                    [s66 EXCEPT !.identity = "none"]
-             s68 == \* await_poll
-                    [s67 EXCEPT !.polled = FALSE]
-             s69 == \* drop_rebalance
-                    [s68 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s70 == [s69 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s70)
-    \* REVOKING_PARTITION.poll_limit_reached.1 [P1 P3 C2 H3]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ s.identity = "member"
-            /\ ~s.leaving
-            /\ ~s.callback_running
-            /\ ~s.static
-    THEN LET s71 == \* forget_identity
-                    [s EXCEPT !.identity = "none"]
-             s72 == \* await_poll
-                    [s71 EXCEPT !.polled = FALSE]
-             s73 == \* lose_instead
-                    [s72 EXCEPT !.lost = TRUE,
-                                !.keeps = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s74 == IF s73.fault = "none" /\ ~s73.coordinator_known
-                    THEN [s73 EXCEPT !.fault = "to-a-known-coordinator"]
-                    ELSE s73
-             s75 == IF s74.fault = "none" /\ ~(s74.has_id /\ ~s74.said_goodbye)
-                    THEN [s74 EXCEPT !.fault = "leave-once"]
-                    ELSE s74
-             s76 == IF s75.fault = "none" /\ ~(~s75.static)
-                    THEN [s75 EXCEPT !.fault = "static-stays"]
-                    ELSE s75
-             s77 == [s76 EXCEPT !.said_goodbye = TRUE,
-                                !.left = TRUE]
-             s78 == [s77 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s78)
-    \* REVOKING_PARTITION.poll_limit_reached.2 [P1 P3 L1 C2 H3]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ s.identity = "member"
-            /\ ~s.leaving
-            /\ ~s.callback_running
-            /\ s.static
-    THEN LET s79 == \* forget_identity
-                    [s EXCEPT !.identity = "none"]
-             s80 == \* await_poll
-                    [s79 EXCEPT !.polled = FALSE]
-             s81 == \* lose_instead
-                    [s80 EXCEPT !.lost = TRUE,
-                                !.keeps = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s82 == [s81 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s82)
-    \* REVOKING_PARTITION.poll_limit_reached.3 [P1 H3]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ s.identity = "member"
-            /\ ~s.leaving
-            /\ s.callback_running
-            /\ ~s.static
-    THEN LET s83 == \* forget_identity
-                    [s EXCEPT !.identity = "none"]
-             s84 == \* await_poll
-                    [s83 EXCEPT !.polled = FALSE]
-             s85 == IF s84.fault = "none" /\ ~s84.coordinator_known
-                    THEN [s84 EXCEPT !.fault = "to-a-known-coordinator"]
-                    ELSE s84
-             s86 == IF s85.fault = "none" /\ ~(s85.has_id /\ ~s85.said_goodbye)
-                    THEN [s85 EXCEPT !.fault = "leave-once"]
-                    ELSE s85
-             s87 == IF s86.fault = "none" /\ ~(~s86.static)
-                    THEN [s86 EXCEPT !.fault = "static-stays"]
-                    ELSE s86
-             s88 == [s87 EXCEPT !.said_goodbye = TRUE,
-                                !.left = TRUE]
-             s89 == [s88 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s89)
-    \* REVOKING_PARTITION.poll_limit_reached.4 [P1 L1 H3]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ s.identity = "member"
-            /\ ~s.leaving
-            /\ s.callback_running
-            /\ s.static
-    THEN LET s90 == \* forget_identity
-                    [s EXCEPT !.identity = "none"]
-             s91 == \* await_poll
-                    [s90 EXCEPT !.polled = FALSE]
-             s92 == [s91 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s92)
-    \* ASSIGNING_PARTITIONS.poll_limit_reached.1 [P1 H3]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.identity = "member" /\ ~s.static
-    THEN LET s93 == \* forget_identity
-                    [s EXCEPT !.identity = "none"]
-             s94 == \* await_poll
-                    [s93 EXCEPT !.polled = FALSE]
-             s95 == IF s94.fault = "none" /\ ~s94.coordinator_known
-                    THEN [s94 EXCEPT !.fault = "to-a-known-coordinator"]
-                    ELSE s94
-             s96 == IF s95.fault = "none" /\ ~(s95.has_id /\ ~s95.said_goodbye)
-                    THEN [s95 EXCEPT !.fault = "leave-once"]
-                    ELSE s95
-             s97 == IF s96.fault = "none" /\ ~(~s96.static)
-                    THEN [s96 EXCEPT !.fault = "static-stays"]
-                    ELSE s96
-             s98 == [s97 EXCEPT !.said_goodbye = TRUE,
-                                !.left = TRUE]
-             s99 == [s98 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s99)
-    \* ASSIGNING_PARTITIONS.poll_limit_reached.2 [P1 L1 H3]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.identity = "member" /\ s.static
-    THEN LET s100 == \* forget_identity
-                     [s EXCEPT !.identity = "none"]
-             s101 == \* await_poll
-                     [s100 EXCEPT !.polled = FALSE]
-             s102 == [s101 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE,
-                                  !.beat_due = FALSE,
-                                  !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s102)
-    \* UNJOINED.poll_limit_reached.1 [P1]
-    ELSE IF s.rebalance = "UNJOINED"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.poll_limit_reached.5 [P1]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.poll_limit_reached.6 [P1]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.poll_limit_reached.3 [P1]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.poll_limit_reached.3 [P1 H3]
+               IF ~s.static
+               THEN LET s1 == [s EXCEPT !.rebalance = "UNJOINED",
+                                        \* forget_identity
+                                        !.identity = "none",
+                                        \* await_poll
+                                        !.polled = FALSE,
+                                        \* drop_rebalance
+                                        !.commit_step = "none",
+                                        !.preparing = FALSE,
+                                        !.follow_up = FALSE]
+                        s2 == IF s1.fault = "none" /\ ~s1.coordinator_known
+                              THEN [s1 EXCEPT !.fault = "to-a-known-coordinator"]
+                              ELSE s1
+                        s3 == IF s2.fault = "none" /\ ~(s2.given /= "none" /\ ~s2.said_goodbye)
+                              THEN [s2 EXCEPT !.fault = "leave-once"]
+                              ELSE s2
+                        s4 == IF s3.fault = "none" /\ ~(~s3.static)
+                              THEN [s3 EXCEPT !.fault = "static-stays"]
+                              ELSE s3
+                        s5 == [s4 EXCEPT !.said_goodbye = TRUE,
+                                         !.left = TRUE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s5)
+               \* PREPARE_REVOCATION.poll_limit_reached.4 [P1 L1 H3]
+               ELSE IF s.static
+               THEN LET s6 == [s EXCEPT !.rebalance = "UNJOINED",
+                                        \* forget_identity
+                                        !.identity = "none",
+                                        \* await_poll
+                                        !.polled = FALSE,
+                                        \* drop_rebalance
+                                        !.commit_step = "none",
+                                        !.preparing = FALSE,
+                                        !.follow_up = FALSE,
+                                        !.in_group = FALSE,
+                                        !.heartbeat_out = FALSE,
+                                        !.beat_due = FALSE,
+                                        !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s6)
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.poll_limit_reached.3 [P1 H3]
+               IF ~s.static
+               THEN LET s7 == [s EXCEPT !.rebalance = "UNJOINED",
+                                        \* forget_identity
+                                        !.identity = "none",
+                                        \* await_poll
+                                        !.polled = FALSE,
+                                        \* drop_rebalance
+                                        !.commit_step = "none",
+                                        !.preparing = FALSE,
+                                        !.follow_up = FALSE]
+                        s8 == IF s7.fault = "none" /\ ~s7.coordinator_known
+                              THEN [s7 EXCEPT !.fault = "to-a-known-coordinator"]
+                              ELSE s7
+                        s9 == IF s8.fault = "none" /\ ~(s8.given /= "none" /\ ~s8.said_goodbye)
+                              THEN [s8 EXCEPT !.fault = "leave-once"]
+                              ELSE s8
+                        s10 == IF s9.fault = "none" /\ ~(~s9.static)
+                               THEN [s9 EXCEPT !.fault = "static-stays"]
+                               ELSE s9
+                        s11 == [s10 EXCEPT !.said_goodbye = TRUE,
+                                           !.left = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s11)
+               \* PARTITION_REVOKED.poll_limit_reached.4 [P1 L1 H3]
+               ELSE IF s.static
+               THEN LET s12 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s12)
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.poll_limit_reached.3 [P1 H3]
+               IF ~s.static
+               THEN LET s13 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE]
+                        s14 == IF s13.fault = "none" /\ ~s13.coordinator_known
+                               THEN [s13 EXCEPT !.fault = "to-a-known-coordinator"]
+                               ELSE s13
+                        s15 == IF s14.fault = "none" /\ ~(s14.given /= "none" /\ ~s14.said_goodbye)
+                               THEN [s14 EXCEPT !.fault = "leave-once"]
+                               ELSE s14
+                        s16 == IF s15.fault = "none" /\ ~(~s15.static)
+                               THEN [s15 EXCEPT !.fault = "static-stays"]
+                               ELSE s15
+                        s17 == [s16 EXCEPT !.said_goodbye = TRUE,
+                                           !.left = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s17)
+               \* COMPLETING_REBALANCE.poll_limit_reached.4 [P1 L1 H3]
+               ELSE IF s.static
+               THEN LET s18 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s18)
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.poll_limit_reached.3 [P1 H3]
+               IF ~s.static
+               THEN LET s19 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE]
+                        s20 == IF s19.fault = "none" /\ ~s19.coordinator_known
+                               THEN [s19 EXCEPT !.fault = "to-a-known-coordinator"]
+                               ELSE s19
+                        s21 == IF s20.fault = "none" /\ ~(s20.given /= "none" /\ ~s20.said_goodbye)
+                               THEN [s20 EXCEPT !.fault = "leave-once"]
+                               ELSE s20
+                        s22 == IF s21.fault = "none" /\ ~(~s21.static)
+                               THEN [s21 EXCEPT !.fault = "static-stays"]
+                               ELSE s21
+                        s23 == [s22 EXCEPT !.said_goodbye = TRUE,
+                                           !.left = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s23)
+               \* STABLE.poll_limit_reached.4 [P1 L1 H3]
+               ELSE IF s.static
+               THEN LET s24 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s24)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.poll_limit_reached.3 [P1 H3]
+               IF s.identity = "member" /\ ~s.static
+               THEN LET s25 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE]
+                        s26 == IF s25.fault = "none" /\ ~s25.coordinator_known
+                               THEN [s25 EXCEPT !.fault = "to-a-known-coordinator"]
+                               ELSE s25
+                        s27 == IF s26.fault = "none" /\ ~(s26.given /= "none" /\ ~s26.said_goodbye)
+                               THEN [s26 EXCEPT !.fault = "leave-once"]
+                               ELSE s26
+                        s28 == IF s27.fault = "none" /\ ~(~s27.static)
+                               THEN [s27 EXCEPT !.fault = "static-stays"]
+                               ELSE s27
+                        s29 == [s28 EXCEPT !.said_goodbye = TRUE,
+                                           !.left = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s29)
+               \* PREPARING_REBALANCE.poll_limit_reached.4 [P1 L1 H3]
+               ELSE IF s.identity = "member" /\ s.static
+               THEN LET s30 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s30)
+               \* PREPARING_REBALANCE.poll_limit_reached.5 [P1]
+               ELSE IF s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.poll_limit_reached.1 [P1 P3 C2 H3]
+               IF s.identity = "member" /\ ~s.leaving /\ ~s.callback_running /\ ~s.static
+               THEN LET s31 == \* forget_identity
+                               [s EXCEPT !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* lose_instead
+                                         !.lost = TRUE,
+                                         !.keeps = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.will_own = FALSE]
+                        s32 == IF s31.fault = "none" /\ ~s31.coordinator_known
+                               THEN [s31 EXCEPT !.fault = "to-a-known-coordinator"]
+                               ELSE s31
+                        s33 == IF s32.fault = "none" /\ ~(s32.given /= "none" /\ ~s32.said_goodbye)
+                               THEN [s32 EXCEPT !.fault = "leave-once"]
+                               ELSE s32
+                        s34 == IF s33.fault = "none" /\ ~(~s33.static)
+                               THEN [s33 EXCEPT !.fault = "static-stays"]
+                               ELSE s33
+                        s35 == [s34 EXCEPT !.said_goodbye = TRUE,
+                                           !.left = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s35)
+               \* REVOKING_PARTITION.poll_limit_reached.2 [P1 P3 L1 C2 H3]
+               ELSE IF s.identity = "member" /\ ~s.leaving /\ ~s.callback_running /\ s.static
+               THEN LET s36 == \* forget_identity
+                               [s EXCEPT !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* lose_instead
+                                         !.lost = TRUE,
+                                         !.keeps = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.will_own = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s36)
+               \* REVOKING_PARTITION.poll_limit_reached.3 [P1 H3]
+               ELSE IF s.identity = "member" /\ ~s.leaving /\ s.callback_running /\ ~s.static
+               THEN LET s37 == \* forget_identity
+                               [s EXCEPT !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE]
+                        s38 == IF s37.fault = "none" /\ ~s37.coordinator_known
+                               THEN [s37 EXCEPT !.fault = "to-a-known-coordinator"]
+                               ELSE s37
+                        s39 == IF s38.fault = "none" /\ ~(s38.given /= "none" /\ ~s38.said_goodbye)
+                               THEN [s38 EXCEPT !.fault = "leave-once"]
+                               ELSE s38
+                        s40 == IF s39.fault = "none" /\ ~(~s39.static)
+                               THEN [s39 EXCEPT !.fault = "static-stays"]
+                               ELSE s39
+                        s41 == [s40 EXCEPT !.said_goodbye = TRUE,
+                                           !.left = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s41)
+               \* REVOKING_PARTITION.poll_limit_reached.4 [P1 L1 H3]
+               ELSE IF s.identity = "member" /\ ~s.leaving /\ s.callback_running /\ s.static
+               THEN LET s42 == \* forget_identity
+                               [s EXCEPT !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s42)
+               \* REVOKING_PARTITION.poll_limit_reached.6 [P1]
+               ELSE IF s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.poll_limit_reached.1 [P1 H3]
+               IF s.identity = "member" /\ ~s.static
+               THEN LET s43 == \* forget_identity
+                               [s EXCEPT !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE]
+                        s44 == IF s43.fault = "none" /\ ~s43.coordinator_known
+                               THEN [s43 EXCEPT !.fault = "to-a-known-coordinator"]
+                               ELSE s43
+                        s45 == IF s44.fault = "none" /\ ~(s44.given /= "none" /\ ~s44.said_goodbye)
+                               THEN [s44 EXCEPT !.fault = "leave-once"]
+                               ELSE s44
+                        s46 == IF s45.fault = "none" /\ ~(~s45.static)
+                               THEN [s45 EXCEPT !.fault = "static-stays"]
+                               ELSE s45
+                        s47 == [s46 EXCEPT !.said_goodbye = TRUE,
+                                           !.left = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s47)
+               \* ASSIGNING_PARTITIONS.poll_limit_reached.2 [P1 L1 H3]
+               ELSE IF s.identity = "member" /\ s.static
+               THEN LET s48 == \* forget_identity
+                               [s EXCEPT !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s48)
+               \* ASSIGNING_PARTITIONS.poll_limit_reached.3 [P1]
+               ELSE IF s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.poll_limit_reached.1 [P1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] OTHER -> s
 
 \* timeouts hears: max.poll.interval.ms since the last poll()
 TimeoutsPollIntervalExpired(s) ==
-    \* IDLE.poll_interval_expired.1 [P1]
-    IF s.timeouts = "IDLE" /\ s.coordinator_known /\ ~s.poll_overdue
-    THEN LET s1 == \* report_poll_limit
-                   [s EXCEPT !.poll_overdue = TRUE]
-             s2 == IF s1.fault = "none" /\ ~s1.poll_late
-                   THEN [s1 EXCEPT !.fault = "leaves-only-if-stalled"]
-                   ELSE s1
-             s3 == [s2 EXCEPT !.may_join = s2.may_join /\ s2.leaving,
-                              !.stalled = s2.in_group /\ ~s2.leaving,
-                              !.call_out = "none",
-                              !.generation_unused = FALSE,
-                              !.commit_out = FALSE]
-         IN  RebalancePollLimitReached(s3)
-    \* IN_FLIGHT.poll_interval_expired.1 [P1]
-    ELSE IF s.timeouts = "IN_FLIGHT" /\ s.coordinator_known /\ ~s.poll_overdue
-    THEN LET s4 == \* report_poll_limit
-                   [s EXCEPT !.poll_overdue = TRUE]
-             s5 == IF s4.fault = "none" /\ ~s4.poll_late
-                   THEN [s4 EXCEPT !.fault = "leaves-only-if-stalled"]
-                   ELSE s4
-             s6 == [s5 EXCEPT !.may_join = s5.may_join /\ s5.leaving,
-                              !.stalled = s5.in_group /\ ~s5.leaving,
-                              !.call_out = "none",
-                              !.generation_unused = FALSE,
-                              !.commit_out = FALSE]
-         IN  RebalancePollLimitReached(s6)
-    \* IDLE.poll_interval_expired.2 [P1]
-    ELSE IF s.timeouts = "IDLE" /\ ~s.coordinator_known /\ ~s.poll_overdue
-    THEN \* note_overdue_poll
-         [s EXCEPT !.poll_overdue = TRUE]
-    \* IN_FLIGHT.poll_interval_expired.2 [P1]
-    ELSE IF s.timeouts = "IN_FLIGHT" /\ ~s.coordinator_known /\ ~s.poll_overdue
-    THEN \* note_overdue_poll
-         [s EXCEPT !.poll_overdue = TRUE]
-    ELSE s
+    LET at == s.timeouts
+    IN  CASE at = "IDLE" ->
+               \* IDLE.poll_interval_expired.1 [P1]
+               IF s.coordinator_known /\ ~s.poll_overdue
+               THEN LET s1 == \* report_poll_limit
+                              [s EXCEPT !.poll_overdue = TRUE]
+                        s2 == IF s1.fault = "none" /\ ~s1.poll_late
+                              THEN [s1 EXCEPT !.fault = "leaves-only-if-stalled"]
+                              ELSE s1
+                        s3 == [s2 EXCEPT !.may_join = s2.may_join /\ s2.leaving,
+                                         !.stalled = s2.in_group /\ ~s2.leaving,
+                                         !.call_out = "none",
+                                         !.generation_unused = FALSE,
+                                         !.commit_out = FALSE,
+                                         !.commit_rests = s2.commit_rests /\ s2.leaving,
+                                         !.commit_done = FALSE]
+                    IN  RebalancePollLimitReached(s3)
+               \* IDLE.poll_interval_expired.2 [P1]
+               ELSE IF ~s.coordinator_known /\ ~s.poll_overdue
+               THEN \* note_overdue_poll
+                    [s EXCEPT !.poll_overdue = TRUE]
+               ELSE s
+          [] at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.poll_interval_expired.1 [P1]
+               IF s.coordinator_known /\ ~s.poll_overdue
+               THEN LET s4 == \* report_poll_limit
+                              [s EXCEPT !.poll_overdue = TRUE]
+                        s5 == IF s4.fault = "none" /\ ~s4.poll_late
+                              THEN [s4 EXCEPT !.fault = "leaves-only-if-stalled"]
+                              ELSE s4
+                        s6 == [s5 EXCEPT !.may_join = s5.may_join /\ s5.leaving,
+                                         !.stalled = s5.in_group /\ ~s5.leaving,
+                                         !.call_out = "none",
+                                         !.generation_unused = FALSE,
+                                         !.commit_out = FALSE,
+                                         !.commit_rests = s5.commit_rests /\ s5.leaving,
+                                         !.commit_done = FALSE]
+                    IN  RebalancePollLimitReached(s6)
+               \* IN_FLIGHT.poll_interval_expired.2 [P1]
+               ELSE IF ~s.coordinator_known /\ ~s.poll_overdue
+               THEN \* note_overdue_poll
+                    [s EXCEPT !.poll_overdue = TRUE]
+               ELSE s
+          [] OTHER -> s
 
 \* timeouts hears: the connection is STABLE
 TimeoutsCoordinatorFound(s) ==
@@ -1004,7 +1133,9 @@ TimeoutsCoordinatorFound(s) ==
                               !.stalled = s2.in_group /\ ~s2.leaving,
                               !.call_out = "none",
                               !.generation_unused = FALSE,
-                              !.commit_out = FALSE]
+                              !.commit_out = FALSE,
+                              !.commit_rests = s2.commit_rests /\ s2.leaving,
+                              !.commit_done = FALSE]
          IN  RebalancePollLimitReached(s3)
     \* IN_FLIGHT.coordinator_found.1 [P1]
     ELSE IF s.timeouts = "IN_FLIGHT" /\ s.poll_overdue
@@ -1017,7 +1148,9 @@ TimeoutsCoordinatorFound(s) ==
                               !.stalled = s5.in_group /\ ~s5.leaving,
                               !.call_out = "none",
                               !.generation_unused = FALSE,
-                              !.commit_out = FALSE]
+                              !.commit_out = FALSE,
+                              !.commit_rests = s5.commit_rests /\ s5.leaving,
+                              !.commit_done = FALSE]
          IN  RebalancePollLimitReached(s6)
     ELSE s
 
@@ -1056,1210 +1189,1549 @@ RebalanceSubscribedToTopics(s) ==
 
 \* connection hears: the rebalance needs a coordinator
 ConnectionCoordinatorNeeded(s) ==
-    \* INITIALIZED.coordinator_needed.1 [D7 D2]
-    IF s.connection = "INITIALIZED" /\ s.lookup_wait = "none"
-    THEN LET s1 == [s EXCEPT !.connection = "COORDINATOR_DISCOVERY"]
-             s2 == \* note_need
-                   [s1 EXCEPT !.member_needs = TRUE]
-             s3 == \* look_up
-                   [s2 EXCEPT !.lookup_wait = "none"]
-             s4 == IF s3.fault = "none" /\ ~(~s3.lookup_out)
-                   THEN [s3 EXCEPT !.fault = "one-lookup"]
-                   ELSE s3
-             s5 == IF s4.fault = "none" /\ ~(s4.member_needs \/ s4.asks_open)
-                   THEN [s4 EXCEPT !.fault = "lookup-is-needed"]
-                   ELSE s4
-             s6 == IF s5.fault = "none" /\ ~(s5.lookup_rests = "none")
-                   THEN [s5 EXCEPT !.fault = "lookup-waits"]
-                   ELSE s5
-         IN  [s6 EXCEPT !.lookup_out = TRUE]
-    \* INITIALIZED.coordinator_needed.2 [D3]
-    ELSE IF s.connection = "INITIALIZED" /\ s.lookup_wait /= "none"
-    THEN \* note_need
-         [s EXCEPT !.member_needs = TRUE]
-    \* COORDINATOR_DISCOVERY.coordinator_needed.1 [D2 D4]
-    ELSE IF s.connection = "COORDINATOR_DISCOVERY"
-    THEN \* note_need
-         [s EXCEPT !.member_needs = TRUE]
-    \* STABLE.coordinator_needed.1 [D2 D4]
-    ELSE IF s.connection = "STABLE"
-    THEN \* note_need
-         [s EXCEPT !.member_needs = TRUE]
-    ELSE s
+    LET at == s.connection
+    IN  CASE at = "INITIALIZED" ->
+               \* INITIALIZED.coordinator_needed.1 [D7 D2]
+               IF s.lookup_wait = "none"
+               THEN LET s1 == [s EXCEPT !.connection = "COORDINATOR_DISCOVERY",
+                                        \* note_need
+                                        !.member_needs = TRUE,
+                                        \* look_up
+                                        !.lookup_wait = "none"]
+                        s2 == IF s1.fault = "none" /\ ~(~s1.lookup_out)
+                              THEN [s1 EXCEPT !.fault = "one-lookup"]
+                              ELSE s1
+                        s3 == IF s2.fault = "none" /\ ~(s2.member_needs \/ s2.asks_open)
+                              THEN [s2 EXCEPT !.fault = "lookup-is-needed"]
+                              ELSE s2
+                        s4 == IF s3.fault = "none" /\ ~(s3.lookup_rests = "none")
+                              THEN [s3 EXCEPT !.fault = "lookup-waits"]
+                              ELSE s3
+                    IN  [s4 EXCEPT !.lookup_out = TRUE]
+               \* INITIALIZED.coordinator_needed.2 [D3]
+               ELSE IF s.lookup_wait /= "none"
+               THEN \* note_need
+                    [s EXCEPT !.member_needs = TRUE]
+               ELSE s
+          [] at = "COORDINATOR_DISCOVERY" ->
+               \* COORDINATOR_DISCOVERY.coordinator_needed.1 [D2 D4]
+               \* note_need
+               [s EXCEPT !.member_needs = TRUE]
+          [] at = "STABLE" ->
+               \* STABLE.coordinator_needed.1 [D2 D4]
+               \* note_need
+               [s EXCEPT !.member_needs = TRUE]
+          [] OTHER -> s
 
 \* rebalance hears: join now, if the coordinator is known and no backoff runs
 RebalanceJoinNeeded(s) ==
-    \* UNJOINED.join_needed.1 [J1 J7 D4 H3]
-    IF s.rebalance = "UNJOINED" /\ s.subscribed /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff
-    THEN LET s1 == [s EXCEPT !.rebalance = "PREPARING_REBALANCE"]
-             s2 == \* send_join_group
-                   [s1 EXCEPT !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.join_backoff = FALSE]
-             s3 == [s2 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s4 == TimeoutsHeartbeatsDisabled(s3)
-             s5 == IF s4.fault = "none" /\ ~(s4.call_out = "none")
-                   THEN [s4 EXCEPT !.fault = "one-call"]
-                   ELSE s4
-             s6 == IF s5.fault = "none" /\ ~s5.coordinator_known
-                   THEN [s5 EXCEPT !.fault = "to-a-known-coordinator"]
-                   ELSE s5
-             s7 == IF s6.fault = "none" /\ ~(~s6.revoke_due)
-                   THEN [s6 EXCEPT !.fault = "callbacks-before-join"]
-                   ELSE s6
-             s8 == IF s7.fault = "none" /\ ~s7.may_join
-                   THEN [s7 EXCEPT !.fault = "join-needs-a-poll"]
-                   ELSE s7
-         IN  [s8 EXCEPT !.call_out = "JoinGroup",
-                        !.generation_unused = FALSE,
-                        !.in_group = FALSE]
-    \* PARTITION_REVOKED.join_needed.1 [J1 J7 D4 H3]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ s.subscribed
-            /\ s.polled
-            /\ s.coordinator_known
-            /\ ~s.join_backoff
-    THEN LET s9 == [s EXCEPT !.rebalance = "PREPARING_REBALANCE"]
-             s10 == \* send_join_group
-                    [s9 EXCEPT !.preparing = FALSE,
-                               !.follow_up = FALSE,
-                               !.join_backoff = FALSE]
-             s11 == [s10 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s12 == TimeoutsHeartbeatsDisabled(s11)
-             s13 == IF s12.fault = "none" /\ ~(s12.call_out = "none")
-                    THEN [s12 EXCEPT !.fault = "one-call"]
-                    ELSE s12
-             s14 == IF s13.fault = "none" /\ ~s13.coordinator_known
-                    THEN [s13 EXCEPT !.fault = "to-a-known-coordinator"]
-                    ELSE s13
-             s15 == IF s14.fault = "none" /\ ~(~s14.revoke_due)
-                    THEN [s14 EXCEPT !.fault = "callbacks-before-join"]
-                    ELSE s14
-             s16 == IF s15.fault = "none" /\ ~s15.may_join
-                    THEN [s15 EXCEPT !.fault = "join-needs-a-poll"]
-                    ELSE s15
-         IN  [s16 EXCEPT !.call_out = "JoinGroup",
-                         !.generation_unused = FALSE,
-                         !.in_group = FALSE]
-    \* PREPARING_REBALANCE.join_needed.1 [J1 J2 D4 H3]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff
-    THEN LET s17 == \* send_join_group
-                    [s EXCEPT !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.join_backoff = FALSE]
-             s18 == [s17 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s19 == TimeoutsHeartbeatsDisabled(s18)
-             s20 == IF s19.fault = "none" /\ ~(s19.call_out = "none")
-                    THEN [s19 EXCEPT !.fault = "one-call"]
-                    ELSE s19
-             s21 == IF s20.fault = "none" /\ ~s20.coordinator_known
-                    THEN [s20 EXCEPT !.fault = "to-a-known-coordinator"]
-                    ELSE s20
-             s22 == IF s21.fault = "none" /\ ~(~s21.revoke_due)
-                    THEN [s21 EXCEPT !.fault = "callbacks-before-join"]
-                    ELSE s21
-             s23 == IF s22.fault = "none" /\ ~s22.may_join
-                    THEN [s22 EXCEPT !.fault = "join-needs-a-poll"]
-                    ELSE s22
-         IN  [s23 EXCEPT !.call_out = "JoinGroup",
-                         !.generation_unused = FALSE,
-                         !.in_group = FALSE]
-    \* STABLE.join_needed.1 [J1 J2 D4 H3 K1]
-    ELSE IF s.rebalance = "STABLE" /\ s.preparing /\ s.commit_step = "none" /\ s.coordinator_known
-    THEN LET s24 == [s EXCEPT !.rebalance = "PREPARING_REBALANCE"]
-             s25 == \* send_join_group
-                    [s24 EXCEPT !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.join_backoff = FALSE]
-             s26 == [s25 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s27 == TimeoutsHeartbeatsDisabled(s26)
-             s28 == IF s27.fault = "none" /\ ~(s27.call_out = "none")
-                    THEN [s27 EXCEPT !.fault = "one-call"]
-                    ELSE s27
-             s29 == IF s28.fault = "none" /\ ~s28.coordinator_known
-                    THEN [s28 EXCEPT !.fault = "to-a-known-coordinator"]
-                    ELSE s28
-             s30 == IF s29.fault = "none" /\ ~(~s29.revoke_due)
-                    THEN [s29 EXCEPT !.fault = "callbacks-before-join"]
-                    ELSE s29
-             s31 == IF s30.fault = "none" /\ ~s30.may_join
-                    THEN [s30 EXCEPT !.fault = "join-needs-a-poll"]
-                    ELSE s30
-         IN  [s31 EXCEPT !.call_out = "JoinGroup",
-                         !.generation_unused = FALSE,
-                         !.in_group = FALSE]
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "UNJOINED" ->
+               \* UNJOINED.join_needed.1 [J1 J7 D4 H3]
+               IF s.subscribed /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff
+               THEN LET s1 == [s EXCEPT !.rebalance = "PREPARING_REBALANCE",
+                                        \* send_join_group
+                                        !.preparing = FALSE,
+                                        !.follow_up = FALSE,
+                                        !.join_backoff = FALSE,
+                                        !.in_group = FALSE,
+                                        !.heartbeat_out = FALSE,
+                                        !.beat_due = FALSE,
+                                        !.poll_late = FALSE]
+                        s2 == TimeoutsHeartbeatsDisabled(s1)
+                        s3 == IF s2.fault = "none" /\ ~(s2.call_out = "none")
+                              THEN [s2 EXCEPT !.fault = "one-call"]
+                              ELSE s2
+                        s4 == IF s3.fault = "none" /\ ~s3.coordinator_known
+                              THEN [s3 EXCEPT !.fault = "to-a-known-coordinator"]
+                              ELSE s3
+                        s5 == IF s4.fault = "none" /\ ~(~s4.revoke_due)
+                              THEN [s4 EXCEPT !.fault = "callbacks-before-join"]
+                              ELSE s4
+                        s6 == IF s5.fault = "none" /\ ~s5.may_join
+                              THEN [s5 EXCEPT !.fault = "join-needs-a-poll"]
+                              ELSE s5
+                        s7 == IF s6.fault = "none" /\ ~(~s6.join_rests)
+                              THEN [s6 EXCEPT !.fault = "join-waits"]
+                              ELSE s6
+                        s8 == IF /\ s7.fault = "none"
+                                 /\ ~(s7.commit_done \/ ~(s7.auto_commit /\ s7.owned))
+                              THEN [s7 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s7
+                    IN  [s8 EXCEPT !.call_out = "JoinGroup",
+                                   !.generation_unused = FALSE,
+                                   !.in_group = FALSE,
+                                   !.rejoin_due = FALSE]
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.join_needed.1 [J1 J7 D4 H3]
+               IF s.subscribed /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff
+               THEN LET s9 == [s EXCEPT !.rebalance = "PREPARING_REBALANCE",
+                                        \* send_join_group
+                                        !.preparing = FALSE,
+                                        !.follow_up = FALSE,
+                                        !.join_backoff = FALSE,
+                                        !.in_group = FALSE,
+                                        !.heartbeat_out = FALSE,
+                                        !.beat_due = FALSE,
+                                        !.poll_late = FALSE]
+                        s10 == TimeoutsHeartbeatsDisabled(s9)
+                        s11 == IF s10.fault = "none" /\ ~(s10.call_out = "none")
+                               THEN [s10 EXCEPT !.fault = "one-call"]
+                               ELSE s10
+                        s12 == IF s11.fault = "none" /\ ~s11.coordinator_known
+                               THEN [s11 EXCEPT !.fault = "to-a-known-coordinator"]
+                               ELSE s11
+                        s13 == IF s12.fault = "none" /\ ~(~s12.revoke_due)
+                               THEN [s12 EXCEPT !.fault = "callbacks-before-join"]
+                               ELSE s12
+                        s14 == IF s13.fault = "none" /\ ~s13.may_join
+                               THEN [s13 EXCEPT !.fault = "join-needs-a-poll"]
+                               ELSE s13
+                        s15 == IF s14.fault = "none" /\ ~(~s14.join_rests)
+                               THEN [s14 EXCEPT !.fault = "join-waits"]
+                               ELSE s14
+                        s16 == IF /\ s15.fault = "none"
+                                  /\ ~(s15.commit_done \/ ~(s15.auto_commit /\ s15.owned))
+                               THEN [s15 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s15
+                    IN  [s16 EXCEPT !.call_out = "JoinGroup",
+                                    !.generation_unused = FALSE,
+                                    !.in_group = FALSE,
+                                    !.rejoin_due = FALSE]
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.join_needed.1 [J1 J2 D4 H3]
+               IF s.polled /\ s.coordinator_known /\ ~s.join_backoff
+               THEN LET s17 == \* send_join_group
+                               [s EXCEPT !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s18 == TimeoutsHeartbeatsDisabled(s17)
+                        s19 == IF s18.fault = "none" /\ ~(s18.call_out = "none")
+                               THEN [s18 EXCEPT !.fault = "one-call"]
+                               ELSE s18
+                        s20 == IF s19.fault = "none" /\ ~s19.coordinator_known
+                               THEN [s19 EXCEPT !.fault = "to-a-known-coordinator"]
+                               ELSE s19
+                        s21 == IF s20.fault = "none" /\ ~(~s20.revoke_due)
+                               THEN [s20 EXCEPT !.fault = "callbacks-before-join"]
+                               ELSE s20
+                        s22 == IF s21.fault = "none" /\ ~s21.may_join
+                               THEN [s21 EXCEPT !.fault = "join-needs-a-poll"]
+                               ELSE s21
+                        s23 == IF s22.fault = "none" /\ ~(~s22.join_rests)
+                               THEN [s22 EXCEPT !.fault = "join-waits"]
+                               ELSE s22
+                        s24 == IF /\ s23.fault = "none"
+                                  /\ ~(s23.commit_done \/ ~(s23.auto_commit /\ s23.owned))
+                               THEN [s23 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s23
+                    IN  [s24 EXCEPT !.call_out = "JoinGroup",
+                                    !.generation_unused = FALSE,
+                                    !.in_group = FALSE,
+                                    !.rejoin_due = FALSE]
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.join_needed.1 [J1 J2 D4 H3 K1]
+               IF s.preparing /\ s.commit_step = "none" /\ s.coordinator_known
+               THEN LET s25 == [s EXCEPT !.rebalance = "PREPARING_REBALANCE",
+                                         \* send_join_group
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s26 == TimeoutsHeartbeatsDisabled(s25)
+                        s27 == IF s26.fault = "none" /\ ~(s26.call_out = "none")
+                               THEN [s26 EXCEPT !.fault = "one-call"]
+                               ELSE s26
+                        s28 == IF s27.fault = "none" /\ ~s27.coordinator_known
+                               THEN [s27 EXCEPT !.fault = "to-a-known-coordinator"]
+                               ELSE s27
+                        s29 == IF s28.fault = "none" /\ ~(~s28.revoke_due)
+                               THEN [s28 EXCEPT !.fault = "callbacks-before-join"]
+                               ELSE s28
+                        s30 == IF s29.fault = "none" /\ ~s29.may_join
+                               THEN [s29 EXCEPT !.fault = "join-needs-a-poll"]
+                               ELSE s29
+                        s31 == IF s30.fault = "none" /\ ~(~s30.join_rests)
+                               THEN [s30 EXCEPT !.fault = "join-waits"]
+                               ELSE s30
+                        s32 == IF /\ s31.fault = "none"
+                                  /\ ~(s31.commit_done \/ ~(s31.auto_commit /\ s31.owned))
+                               THEN [s31 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s31
+                    IN  [s32 EXCEPT !.call_out = "JoinGroup",
+                                    !.generation_unused = FALSE,
+                                    !.in_group = FALSE,
+                                    !.rejoin_due = FALSE]
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: poll(); the server event POLL
 RebalanceApplicationPolled(s) ==
-    \* UNJOINED.application_polled.1 [J7 D1 P2]
-    IF s.rebalance = "UNJOINED" /\ s.subscribed /\ ~s.polled
-    THEN LET s1 == \* note_poll
-                   [s EXCEPT !.polled = TRUE]
-             s2 == ConnectionCoordinatorNeeded(s1)
-         IN  RebalanceJoinNeeded(s2)
-    \* PREPARING_REBALANCE.application_polled.1 [J2 P2]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ ~s.polled
-    THEN LET s3 == \* note_poll
-                   [s EXCEPT !.polled = TRUE]
-             s4 == ConnectionCoordinatorNeeded(s3)
-         IN  RebalanceJoinNeeded(s4)
-    \* PREPARE_REVOCATION.application_polled.1 [P2]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ ~s.polled
-    THEN \* note_poll
-         [s EXCEPT !.polled = TRUE]
-    \* REVOKING_PARTITION.application_polled.1 [P2]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ ~s.polled
-    THEN \* note_poll
-         [s EXCEPT !.polled = TRUE]
-    \* PARTITION_REVOKED.application_polled.1 [P2]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ ~s.polled
-    THEN \* note_poll
-         [s EXCEPT !.polled = TRUE]
-    \* COMPLETING_REBALANCE.application_polled.1 [P2]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ ~s.polled
-    THEN \* note_poll
-         [s EXCEPT !.polled = TRUE]
-    \* ASSIGNING_PARTITIONS.application_polled.1 [P2]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ ~s.polled
-    THEN \* note_poll
-         [s EXCEPT !.polled = TRUE]
-    \* STABLE.application_polled.1 [P2]
-    ELSE IF s.rebalance = "STABLE" /\ ~s.polled
-    THEN \* note_poll
-         [s EXCEPT !.polled = TRUE]
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "UNJOINED" ->
+               \* UNJOINED.application_polled.1 [J7 D1 P2]
+               IF s.subscribed /\ ~s.polled
+               THEN LET s1 == \* note_poll
+                              [s EXCEPT !.polled = TRUE]
+                        s2 == ConnectionCoordinatorNeeded(s1)
+                    IN  RebalanceJoinNeeded(s2)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.application_polled.1 [J2 P2]
+               IF ~s.polled
+               THEN LET s3 == \* note_poll
+                              [s EXCEPT !.polled = TRUE]
+                        s4 == ConnectionCoordinatorNeeded(s3)
+                    IN  RebalanceJoinNeeded(s4)
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.application_polled.1 [P2]
+               IF ~s.polled
+               THEN \* note_poll
+                    [s EXCEPT !.polled = TRUE]
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.application_polled.1 [P2]
+               IF ~s.polled
+               THEN \* note_poll
+                    [s EXCEPT !.polled = TRUE]
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.application_polled.1 [P2]
+               IF ~s.polled
+               THEN \* note_poll
+                    [s EXCEPT !.polled = TRUE]
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.application_polled.1 [P2]
+               IF ~s.polled
+               THEN \* note_poll
+                    [s EXCEPT !.polled = TRUE]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.application_polled.1 [P2]
+               IF ~s.polled
+               THEN \* note_poll
+                    [s EXCEPT !.polled = TRUE]
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.application_polled.1 [P2]
+               IF ~s.polled
+               THEN \* note_poll
+                    [s EXCEPT !.polled = TRUE]
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: send the commit before a rebalance, if a coordinator is known
 RebalanceCommitNeeded(s) ==
-    \* PREPARE_REVOCATION.commit_needed.1 [D4 M1 M3]
-    IF s.rebalance = "PREPARE_REVOCATION" /\ s.commit_step = "blocked" /\ s.coordinator_known
-    THEN LET s1 == \* send_offset_commit
-                   [s EXCEPT !.commit_step = "out"]
-             s2 == IF s1.fault = "none" /\ ~(~s1.commit_out)
-                   THEN [s1 EXCEPT !.fault = "one-commit"]
-                   ELSE s1
-             s3 == IF s2.fault = "none" /\ ~s2.coordinator_known
-                   THEN [s2 EXCEPT !.fault = "to-a-known-coordinator"]
-                   ELSE s2
-             s4 == IF /\ s3.fault = "none"
-                      /\ ~(s3.owned /\ s3.in_group /\ s3.identity = "member" /\ ~s3.lost)
-                   THEN [s3 EXCEPT !.fault = "commit-what-is-owned"]
-                   ELSE s3
-             s5 == IF s4.fault = "none" /\ ~(s4.call_out = "none")
-                   THEN [s4 EXCEPT !.fault = "no-commit-in-a-rebalance"]
-                   ELSE s4
-         IN  [s5 EXCEPT !.commit_out = TRUE]
-    \* PARTITION_REVOKED.commit_needed.1 [D4 M1 M3]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ s.commit_step = "blocked" /\ s.coordinator_known
-    THEN LET s6 == \* send_offset_commit
-                   [s EXCEPT !.commit_step = "out"]
-             s7 == IF s6.fault = "none" /\ ~(~s6.commit_out)
-                   THEN [s6 EXCEPT !.fault = "one-commit"]
-                   ELSE s6
-             s8 == IF s7.fault = "none" /\ ~s7.coordinator_known
-                   THEN [s7 EXCEPT !.fault = "to-a-known-coordinator"]
-                   ELSE s7
-             s9 == IF /\ s8.fault = "none"
-                      /\ ~(s8.owned /\ s8.in_group /\ s8.identity = "member" /\ ~s8.lost)
-                   THEN [s8 EXCEPT !.fault = "commit-what-is-owned"]
-                   ELSE s8
-             s10 == IF s9.fault = "none" /\ ~(s9.call_out = "none")
-                    THEN [s9 EXCEPT !.fault = "no-commit-in-a-rebalance"]
-                    ELSE s9
-         IN  [s10 EXCEPT !.commit_out = TRUE]
-    \* STABLE.commit_needed.1 [D4 M1 M3]
-    ELSE IF s.rebalance = "STABLE" /\ s.commit_step = "blocked" /\ s.coordinator_known
-    THEN LET s11 == \* send_offset_commit
-                    [s EXCEPT !.commit_step = "out"]
-             s12 == IF s11.fault = "none" /\ ~(~s11.commit_out)
-                    THEN [s11 EXCEPT !.fault = "one-commit"]
-                    ELSE s11
-             s13 == IF s12.fault = "none" /\ ~s12.coordinator_known
-                    THEN [s12 EXCEPT !.fault = "to-a-known-coordinator"]
-                    ELSE s12
-             s14 == IF /\ s13.fault = "none"
-                       /\ ~(s13.owned /\ s13.in_group /\ s13.identity = "member" /\ ~s13.lost)
-                    THEN [s13 EXCEPT !.fault = "commit-what-is-owned"]
-                    ELSE s13
-             s15 == IF s14.fault = "none" /\ ~(s14.call_out = "none")
-                    THEN [s14 EXCEPT !.fault = "no-commit-in-a-rebalance"]
-                    ELSE s14
-         IN  [s15 EXCEPT !.commit_out = TRUE]
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.commit_needed.1 [D4 M1 M3]
+               IF s.commit_step = "blocked" /\ s.coordinator_known
+               THEN LET s1 == \* send_offset_commit
+                              [s EXCEPT !.commit_step = "out"]
+                        s2 == IF s1.fault = "none" /\ ~(~s1.commit_out)
+                              THEN [s1 EXCEPT !.fault = "one-commit"]
+                              ELSE s1
+                        s3 == IF s2.fault = "none" /\ ~s2.coordinator_known
+                              THEN [s2 EXCEPT !.fault = "to-a-known-coordinator"]
+                              ELSE s2
+                        s4 == IF /\ s3.fault = "none"
+                                 /\ ~(s3.owned /\ s3.in_group /\ s3.identity = "member" /\ ~s3.lost)
+                              THEN [s3 EXCEPT !.fault = "commit-what-is-owned"]
+                              ELSE s3
+                        s5 == IF s4.fault = "none" /\ ~(s4.call_out = "none")
+                              THEN [s4 EXCEPT !.fault = "no-commit-in-a-rebalance"]
+                              ELSE s4
+                        s6 == IF s5.fault = "none" /\ ~s5.auto_commit
+                              THEN [s5 EXCEPT !.fault = "commit-if-configured"]
+                              ELSE s5
+                        s7 == IF s6.fault = "none" /\ ~(~s6.commit_rests)
+                              THEN [s6 EXCEPT !.fault = "commit-waits"]
+                              ELSE s6
+                    IN  [s7 EXCEPT !.commit_out = TRUE]
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.commit_needed.1 [D4 M1 M3]
+               IF s.commit_step = "blocked" /\ s.coordinator_known
+               THEN LET s8 == \* send_offset_commit
+                              [s EXCEPT !.commit_step = "out"]
+                        s9 == IF s8.fault = "none" /\ ~(~s8.commit_out)
+                              THEN [s8 EXCEPT !.fault = "one-commit"]
+                              ELSE s8
+                        s10 == IF s9.fault = "none" /\ ~s9.coordinator_known
+                               THEN [s9 EXCEPT !.fault = "to-a-known-coordinator"]
+                               ELSE s9
+                        s11 == IF /\ s10.fault = "none"
+                                  /\ ~(/\ s10.owned
+                                       /\ s10.in_group
+                                       /\ s10.identity = "member"
+                                       /\ ~s10.lost)
+                               THEN [s10 EXCEPT !.fault = "commit-what-is-owned"]
+                               ELSE s10
+                        s12 == IF s11.fault = "none" /\ ~(s11.call_out = "none")
+                               THEN [s11 EXCEPT !.fault = "no-commit-in-a-rebalance"]
+                               ELSE s11
+                        s13 == IF s12.fault = "none" /\ ~s12.auto_commit
+                               THEN [s12 EXCEPT !.fault = "commit-if-configured"]
+                               ELSE s12
+                        s14 == IF s13.fault = "none" /\ ~(~s13.commit_rests)
+                               THEN [s13 EXCEPT !.fault = "commit-waits"]
+                               ELSE s13
+                    IN  [s14 EXCEPT !.commit_out = TRUE]
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.commit_needed.1 [D4 M1 M3]
+               IF s.commit_step = "blocked" /\ s.coordinator_known
+               THEN LET s15 == \* send_offset_commit
+                               [s EXCEPT !.commit_step = "out"]
+                        s16 == IF s15.fault = "none" /\ ~(~s15.commit_out)
+                               THEN [s15 EXCEPT !.fault = "one-commit"]
+                               ELSE s15
+                        s17 == IF s16.fault = "none" /\ ~s16.coordinator_known
+                               THEN [s16 EXCEPT !.fault = "to-a-known-coordinator"]
+                               ELSE s16
+                        s18 == IF /\ s17.fault = "none"
+                                  /\ ~(/\ s17.owned
+                                       /\ s17.in_group
+                                       /\ s17.identity = "member"
+                                       /\ ~s17.lost)
+                               THEN [s17 EXCEPT !.fault = "commit-what-is-owned"]
+                               ELSE s17
+                        s19 == IF s18.fault = "none" /\ ~(s18.call_out = "none")
+                               THEN [s18 EXCEPT !.fault = "no-commit-in-a-rebalance"]
+                               ELSE s18
+                        s20 == IF s19.fault = "none" /\ ~s19.auto_commit
+                               THEN [s19 EXCEPT !.fault = "commit-if-configured"]
+                               ELSE s19
+                        s21 == IF s20.fault = "none" /\ ~(~s20.commit_rests)
+                               THEN [s20 EXCEPT !.fault = "commit-waits"]
+                               ELSE s20
+                    IN  [s21 EXCEPT !.commit_out = TRUE]
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: the connection is STABLE
 RebalanceCoordinatorFound(s) ==
-    \* UNJOINED.coordinator_found.1 [D1 J2]
-    IF s.rebalance = "UNJOINED" /\ s.subscribed /\ s.polled /\ ~s.join_backoff
-    THEN RebalanceJoinNeeded(s)
-    \* PREPARING_REBALANCE.coordinator_found.1 [D1 J2]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.polled /\ ~s.join_backoff
-    THEN RebalanceJoinNeeded(s)
-    \* PARTITION_REVOKED.coordinator_found.1 [D1 J2]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ s.polled /\ ~s.join_backoff /\ s.commit_step = "none"
-    THEN RebalanceJoinNeeded(s)
-    \* STABLE.coordinator_found.1 [D1 J2]
-    ELSE IF s.rebalance = "STABLE" /\ s.preparing /\ s.commit_step = "none"
-    THEN RebalanceJoinNeeded(s)
-    \* PREPARE_REVOCATION.coordinator_found.1 [D1 M3]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ s.commit_step = "blocked"
-    THEN LET s1 == \* retry_commit
-                   [s EXCEPT !.commit_step = "blocked"]
-         IN  RebalanceCommitNeeded(s1)
-    \* PARTITION_REVOKED.coordinator_found.2 [D1 M3]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ s.commit_step = "blocked"
-    THEN LET s2 == \* retry_commit
-                   [s EXCEPT !.commit_step = "blocked"]
-         IN  RebalanceCommitNeeded(s2)
-    \* STABLE.coordinator_found.2 [D1 M3]
-    ELSE IF s.rebalance = "STABLE" /\ s.commit_step = "blocked"
-    THEN LET s3 == \* retry_commit
-                   [s EXCEPT !.commit_step = "blocked"]
-         IN  RebalanceCommitNeeded(s3)
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "UNJOINED" ->
+               \* UNJOINED.coordinator_found.1 [D1 J2]
+               IF s.subscribed /\ s.polled /\ ~s.join_backoff
+               THEN RebalanceJoinNeeded(s)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.coordinator_found.1 [D1 J2]
+               IF s.polled /\ ~s.join_backoff
+               THEN RebalanceJoinNeeded(s)
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.coordinator_found.1 [D1 J2]
+               IF s.polled /\ ~s.join_backoff /\ s.commit_step = "none"
+               THEN RebalanceJoinNeeded(s)
+               \* PARTITION_REVOKED.coordinator_found.2 [D1 M3]
+               ELSE IF s.commit_step = "blocked"
+               THEN LET s1 == \* retry_commit
+                              [s EXCEPT !.commit_step = "blocked"]
+                    IN  RebalanceCommitNeeded(s1)
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.coordinator_found.1 [D1 J2]
+               IF s.preparing /\ s.commit_step = "none"
+               THEN RebalanceJoinNeeded(s)
+               \* STABLE.coordinator_found.2 [D1 M3]
+               ELSE IF s.commit_step = "blocked"
+               THEN LET s2 == \* retry_commit
+                              [s EXCEPT !.commit_step = "blocked"]
+                    IN  RebalanceCommitNeeded(s2)
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.coordinator_found.1 [D1 M3]
+               IF s.commit_step = "blocked"
+               THEN LET s3 == \* retry_commit
+                              [s EXCEPT !.commit_step = "blocked"]
+                    IN  RebalanceCommitNeeded(s3)
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: retry.backoff.ms since a join or sync failed
 RebalanceJoinBackoffElapsed(s) ==
-    \* UNJOINED.join_backoff_elapsed.1 [D3 J2]
-    IF s.rebalance = "UNJOINED" /\ s.join_backoff
-    THEN LET s1 == \* end_join_backoff
-                   [s EXCEPT !.join_backoff = FALSE]
-         IN  RebalanceJoinNeeded(s1)
-    \* PARTITION_REVOKED.join_backoff_elapsed.1 [D3 J2]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ s.join_backoff
-    THEN LET s2 == \* end_join_backoff
-                   [s EXCEPT !.join_backoff = FALSE]
-         IN  RebalanceJoinNeeded(s2)
-    \* PREPARING_REBALANCE.join_backoff_elapsed.1 [D3 J2]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.join_backoff
-    THEN LET s3 == \* end_join_backoff
-                   [s EXCEPT !.join_backoff = FALSE]
-         IN  RebalanceJoinNeeded(s3)
-    \* REVOKING_PARTITION.join_backoff_elapsed.1 [D3]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ s.join_backoff
-    THEN \* end_join_backoff
-         [s EXCEPT !.join_backoff = FALSE]
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "UNJOINED" ->
+               \* UNJOINED.join_backoff_elapsed.1 [D3 J2]
+               IF s.join_backoff
+               THEN LET s1 == \* end_join_backoff
+                              [s EXCEPT !.join_backoff = FALSE]
+                    IN  RebalanceJoinNeeded(s1)
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.join_backoff_elapsed.1 [D3 J2]
+               IF s.join_backoff
+               THEN LET s2 == \* end_join_backoff
+                              [s EXCEPT !.join_backoff = FALSE]
+                    IN  RebalanceJoinNeeded(s2)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.join_backoff_elapsed.1 [D3 J2]
+               IF s.join_backoff
+               THEN LET s3 == \* end_join_backoff
+                              [s EXCEPT !.join_backoff = FALSE]
+                    IN  RebalanceJoinNeeded(s3)
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.join_backoff_elapsed.1 [D3]
+               IF s.join_backoff
+               THEN \* end_join_backoff
+                    [s EXCEPT !.join_backoff = FALSE]
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: JoinGroup: NONE
 RebalanceJoinAccepted(s, current) ==
-    \* PREPARING_REBALANCE.join_accepted.2 [J9 S2]
-    IF /\ s.rebalance = "PREPARING_REBALANCE"
-       /\ current
-       /\ s.polled
-       /\ s.coordinator_known
-       /\ ~s.join_backoff
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "COMPLETING_REBALANCE"]
-             s3 == \* become_member
-                   [s2 EXCEPT !.identity = "member"]
-             s4 == IF s3.fault = "none" /\ ~(s3.call_out = "none")
-                   THEN [s3 EXCEPT !.fault = "one-call"]
-                   ELSE s3
-             s5 == IF s4.fault = "none" /\ ~s4.coordinator_known
-                   THEN [s4 EXCEPT !.fault = "to-a-known-coordinator"]
-                   ELSE s4
-             s6 == IF s5.fault = "none" /\ ~s5.generation_unused
-                   THEN [s5 EXCEPT !.fault = "sync-after-join"]
-                   ELSE s5
-         IN  [s6 EXCEPT !.call_out = "SyncGroup",
-                        !.generation_unused = FALSE]
-    \* UNJOINED.join_accepted.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.join_accepted.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.join_accepted.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.join_accepted.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.join_accepted.2 [J9]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.join_accepted.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.join_accepted.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.join_accepted.4 [J9]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.join_accepted.2 [J9 S2]
+               IF current /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "COMPLETING_REBALANCE",
+                                         \* become_member
+                                         !.identity = "member"]
+                        s3 == IF s2.fault = "none" /\ ~(s2.call_out = "none")
+                              THEN [s2 EXCEPT !.fault = "one-call"]
+                              ELSE s2
+                        s4 == IF s3.fault = "none" /\ ~s3.coordinator_known
+                              THEN [s3 EXCEPT !.fault = "to-a-known-coordinator"]
+                              ELSE s3
+                        s5 == IF s4.fault = "none" /\ ~s4.generation_unused
+                              THEN [s4 EXCEPT !.fault = "sync-after-join"]
+                              ELSE s4
+                    IN  [s5 EXCEPT !.call_out = "SyncGroup",
+                                   !.generation_unused = FALSE]
+               \* PREPARING_REBALANCE.join_accepted.4 [J9]
+               ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.join_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.join_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.join_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.join_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.join_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.join_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.join_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: JoinGroup: come back with this id (KIP-394)
 RebalanceJoinMemberIdRequired(s, current) ==
-    \* PREPARING_REBALANCE.join_member_id_required.1 [J3]
-    IF /\ s.rebalance = "PREPARING_REBALANCE"
-       /\ current
-       /\ s.polled
-       /\ s.coordinator_known
-       /\ ~s.join_backoff
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == \* keep_given_id
-                   [s1 EXCEPT !.identity = "id"]
-             s3 == \* send_join_group
-                   [s2 EXCEPT !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.join_backoff = FALSE]
-             s4 == [s3 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s5 == TimeoutsHeartbeatsDisabled(s4)
-             s6 == IF s5.fault = "none" /\ ~(s5.call_out = "none")
-                   THEN [s5 EXCEPT !.fault = "one-call"]
-                   ELSE s5
-             s7 == IF s6.fault = "none" /\ ~s6.coordinator_known
-                   THEN [s6 EXCEPT !.fault = "to-a-known-coordinator"]
-                   ELSE s6
-             s8 == IF s7.fault = "none" /\ ~(~s7.revoke_due)
-                   THEN [s7 EXCEPT !.fault = "callbacks-before-join"]
-                   ELSE s7
-             s9 == IF s8.fault = "none" /\ ~s8.may_join
-                   THEN [s8 EXCEPT !.fault = "join-needs-a-poll"]
-                   ELSE s8
-         IN  [s9 EXCEPT !.call_out = "JoinGroup",
-                        !.generation_unused = FALSE,
-                        !.in_group = FALSE]
-    \* UNJOINED.join_member_id_required.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.join_member_id_required.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.join_member_id_required.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.join_member_id_required.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.join_member_id_required.2 [J9]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.join_member_id_required.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.join_member_id_required.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.join_member_id_required.3 [J9]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.join_member_id_required.1 [J3]
+               IF current /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == \* keep_given_id
+                              [s1 EXCEPT !.identity = "id",
+                                         \* send_join_group
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s3 == TimeoutsHeartbeatsDisabled(s2)
+                        s4 == IF s3.fault = "none" /\ ~(s3.call_out = "none")
+                              THEN [s3 EXCEPT !.fault = "one-call"]
+                              ELSE s3
+                        s5 == IF s4.fault = "none" /\ ~s4.coordinator_known
+                              THEN [s4 EXCEPT !.fault = "to-a-known-coordinator"]
+                              ELSE s4
+                        s6 == IF s5.fault = "none" /\ ~(~s5.revoke_due)
+                              THEN [s5 EXCEPT !.fault = "callbacks-before-join"]
+                              ELSE s5
+                        s7 == IF s6.fault = "none" /\ ~s6.may_join
+                              THEN [s6 EXCEPT !.fault = "join-needs-a-poll"]
+                              ELSE s6
+                        s8 == IF s7.fault = "none" /\ ~(~s7.join_rests)
+                              THEN [s7 EXCEPT !.fault = "join-waits"]
+                              ELSE s7
+                        s9 == IF /\ s8.fault = "none"
+                                 /\ ~(s8.commit_done \/ ~(s8.auto_commit /\ s8.owned))
+                              THEN [s8 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s8
+                    IN  [s9 EXCEPT !.call_out = "JoinGroup",
+                                   !.generation_unused = FALSE,
+                                   !.in_group = FALSE,
+                                   !.rejoin_due = FALSE]
+               \* PREPARING_REBALANCE.join_member_id_required.3 [J9]
+               ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.join_member_id_required.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.join_member_id_required.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.join_member_id_required.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.join_member_id_required.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.join_member_id_required.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.join_member_id_required.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.join_member_id_required.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: JoinGroup: again, at once
 RebalanceJoinRebalanceInProgress(s, current) ==
-    \* PREPARING_REBALANCE.join_rebalance_in_progress.1 [J2 J4]
-    IF /\ s.rebalance = "PREPARING_REBALANCE"
-       /\ current
-       /\ s.polled
-       /\ s.coordinator_known
-       /\ ~s.join_backoff
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == \* send_join_group
-                   [s1 EXCEPT !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.join_backoff = FALSE]
-             s3 == [s2 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s4 == TimeoutsHeartbeatsDisabled(s3)
-             s5 == IF s4.fault = "none" /\ ~(s4.call_out = "none")
-                   THEN [s4 EXCEPT !.fault = "one-call"]
-                   ELSE s4
-             s6 == IF s5.fault = "none" /\ ~s5.coordinator_known
-                   THEN [s5 EXCEPT !.fault = "to-a-known-coordinator"]
-                   ELSE s5
-             s7 == IF s6.fault = "none" /\ ~(~s6.revoke_due)
-                   THEN [s6 EXCEPT !.fault = "callbacks-before-join"]
-                   ELSE s6
-             s8 == IF s7.fault = "none" /\ ~s7.may_join
-                   THEN [s7 EXCEPT !.fault = "join-needs-a-poll"]
-                   ELSE s7
-         IN  [s8 EXCEPT !.call_out = "JoinGroup",
-                        !.generation_unused = FALSE,
-                        !.in_group = FALSE]
-    \* UNJOINED.join_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.join_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.join_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.join_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.join_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.join_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.join_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.join_rebalance_in_progress.3 [J9]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.join_rebalance_in_progress.1 [J2 J4]
+               IF current /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == \* send_join_group
+                              [s1 EXCEPT !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s3 == TimeoutsHeartbeatsDisabled(s2)
+                        s4 == IF s3.fault = "none" /\ ~(s3.call_out = "none")
+                              THEN [s3 EXCEPT !.fault = "one-call"]
+                              ELSE s3
+                        s5 == IF s4.fault = "none" /\ ~s4.coordinator_known
+                              THEN [s4 EXCEPT !.fault = "to-a-known-coordinator"]
+                              ELSE s4
+                        s6 == IF s5.fault = "none" /\ ~(~s5.revoke_due)
+                              THEN [s5 EXCEPT !.fault = "callbacks-before-join"]
+                              ELSE s5
+                        s7 == IF s6.fault = "none" /\ ~s6.may_join
+                              THEN [s6 EXCEPT !.fault = "join-needs-a-poll"]
+                              ELSE s6
+                        s8 == IF s7.fault = "none" /\ ~(~s7.join_rests)
+                              THEN [s7 EXCEPT !.fault = "join-waits"]
+                              ELSE s7
+                        s9 == IF /\ s8.fault = "none"
+                                 /\ ~(s8.commit_done \/ ~(s8.auto_commit /\ s8.owned))
+                              THEN [s8 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s8
+                    IN  [s9 EXCEPT !.call_out = "JoinGroup",
+                                   !.generation_unused = FALSE,
+                                   !.in_group = FALSE,
+                                   !.rejoin_due = FALSE]
+               \* PREPARING_REBALANCE.join_rebalance_in_progress.3 [J9]
+               ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.join_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.join_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.join_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.join_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.join_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.join_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.join_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: JoinGroup: the coordinator does not know this id
 RebalanceJoinUnknownMember(s, current) ==
-    \* PREPARING_REBALANCE.join_unknown_member.1 [J4 J2]
-    IF /\ s.rebalance = "PREPARING_REBALANCE"
-       /\ current
-       /\ s.polled
-       /\ s.coordinator_known
-       /\ ~s.join_backoff
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "UNJOINED"]
-             s3 == \* forget_identity
-                   [s2 EXCEPT !.identity = "none"]
-         IN  RebalanceJoinNeeded(s3)
-    \* UNJOINED.join_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.join_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.join_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.join_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.join_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.join_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.join_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.join_unknown_member.4 [J9]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.join_unknown_member.1 [J4 J2]
+               IF current /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none"]
+                    IN  RebalanceJoinNeeded(s2)
+               \* PREPARING_REBALANCE.join_unknown_member.4 [J9]
+               ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.join_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.join_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.join_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.join_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.join_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.join_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.join_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: JoinGroup: again, after a backoff
 RebalanceJoinCoordinatorLoading(s, current) ==
-    \* PREPARING_REBALANCE.join_coordinator_loading.1 [D3 J2]
-    IF /\ s.rebalance = "PREPARING_REBALANCE"
-       /\ current
-       /\ s.polled
-       /\ s.coordinator_known
-       /\ ~s.join_backoff
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-         IN  \* back_off_join
-             [s1 EXCEPT !.join_backoff = TRUE]
-    \* UNJOINED.join_coordinator_loading.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.join_coordinator_loading.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.join_coordinator_loading.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.join_coordinator_loading.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.join_coordinator_loading.2 [J9]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.join_coordinator_loading.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.join_coordinator_loading.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.join_coordinator_loading.3 [J9]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.join_coordinator_loading.1 [D3 J2]
+               IF current /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  \* back_off_join
+                        [s1 EXCEPT !.join_backoff = TRUE]
+               \* PREPARING_REBALANCE.join_coordinator_loading.3 [J9]
+               ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.join_coordinator_loading.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.join_coordinator_loading.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.join_coordinator_loading.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.join_coordinator_loading.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.join_coordinator_loading.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.join_coordinator_loading.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.join_coordinator_loading.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: JoinGroup: not the coordinator, or no answer
 RebalanceJoinCoordinatorGone(s, current) ==
-    \* PREPARING_REBALANCE.join_coordinator_gone.1 [D1 D3 J2 J4]
-    IF /\ s.rebalance = "PREPARING_REBALANCE"
-       /\ current
-       /\ s.polled
-       /\ s.coordinator_known
-       /\ ~s.join_backoff
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == \* back_off_join
-                   [s1 EXCEPT !.join_backoff = TRUE]
-         IN  ConnectionCoordinatorGone(s2)
-    \* UNJOINED.join_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.join_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.join_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.join_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.join_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.join_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.join_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.join_coordinator_gone.3 [J9]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.join_coordinator_gone.1 [D1 D3 J2 J4]
+               IF current /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == \* back_off_join
+                              [s1 EXCEPT !.join_backoff = TRUE]
+                    IN  ConnectionCoordinatorGone(s2)
+               \* PREPARING_REBALANCE.join_coordinator_gone.3 [J9]
+               ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.join_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.join_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.join_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.join_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.join_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.join_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.join_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: JoinGroup: another process has this instance id
 RebalanceJoinFenced(s, current) ==
-    \* PREPARING_REBALANCE.join_fenced.1 [X2]
-    IF /\ s.rebalance = "PREPARING_REBALANCE"
-       /\ current
-       /\ s.polled
-       /\ s.coordinator_known
-       /\ ~s.join_backoff
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "UNJOINED"]
-             s3 == \* forget_identity
-                   [s2 EXCEPT !.identity = "none"]
-             s4 == \* await_poll
-                   [s3 EXCEPT !.polled = FALSE]
-         IN  [s4 EXCEPT !.raised = TRUE]
-    \* UNJOINED.join_fenced.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.join_fenced.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.join_fenced.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.join_fenced.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.join_fenced.2 [J9]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.join_fenced.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.join_fenced.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.join_fenced.4 [J9]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.join_fenced.1 [X2]
+               IF current /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  [s1 EXCEPT !.rebalance = "UNJOINED",
+                                   \* forget_identity
+                                   !.identity = "none",
+                                   \* await_poll
+                                   !.polled = FALSE,
+                                   !.raised = TRUE]
+               \* PREPARING_REBALANCE.join_fenced.4 [J9]
+               ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.join_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.join_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.join_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.join_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.join_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.join_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.join_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: JoinGroup: what only the application can mend
 RebalanceJoinFatal(s, current) ==
-    \* PREPARING_REBALANCE.join_fatal.1 [J2]
-    IF /\ s.rebalance = "PREPARING_REBALANCE"
-       /\ current
-       /\ s.polled
-       /\ s.coordinator_known
-       /\ ~s.join_backoff
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == \* await_poll
-                   [s1 EXCEPT !.polled = FALSE]
-         IN  [s2 EXCEPT !.raised = TRUE]
-    \* UNJOINED.join_fatal.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.join_fatal.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.join_fatal.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.join_fatal.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.join_fatal.2 [J9]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.join_fatal.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.join_fatal.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.join_fatal.3 [J9]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.join_fatal.1 [J2]
+               IF current /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  \* await_poll
+                        [s1 EXCEPT !.polled = FALSE,
+                                   !.raised = TRUE]
+               \* PREPARING_REBALANCE.join_fatal.3 [J9]
+               ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.join_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.join_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.join_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.join_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.join_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.join_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.join_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: SyncGroup: NONE, with the assignment
 RebalanceSyncAccepted(s, current, takes, retains, gains) ==
-    \* COMPLETING_REBALANCE.sync_accepted.3 [J9 C3]
-    IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "ASSIGNING_PARTITIONS"]
-             s3 == \* take_assignment
-                   [s2 EXCEPT !.owned = gains \/ (s2.owned /\ (retains \/ ~takes)),
-                              !.keeps = FALSE]
-             s4 == [s3 EXCEPT !.added_said = TRUE]
-             s5 == [s4 EXCEPT !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s6 == TimeoutsHeartbeatsEnabled(s5)
-             s7 == IF s6.fault = "none" /\ ~(~s6.revoke_due)
-                   THEN [s6 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s6
-             s8 == IF s7.fault = "none" /\ ~s7.added_said
-                   THEN [s7 EXCEPT !.fault = "added-before-assigned"]
-                   ELSE s7
-         IN  [s8 EXCEPT !.assign_due = TRUE]
-    \* UNJOINED.sync_accepted.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.sync_accepted.2 [J9]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.sync_accepted.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.sync_accepted.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.sync_accepted.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.sync_accepted.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.sync_accepted.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.sync_accepted.3 [J9 C3]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "ASSIGNING_PARTITIONS",
+                                         \* take_assignment
+                                         !.owned = gains \/ (s1.owned /\ (retains \/ ~takes)),
+                                         !.keeps = FALSE,
+                                         !.added_said = TRUE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s3 == TimeoutsHeartbeatsEnabled(s2)
+                        s4 == IF s3.fault = "none" /\ ~(~s3.revoke_due)
+                              THEN [s3 EXCEPT !.fault = "callbacks-alternate"]
+                              ELSE s3
+                        s5 == IF s4.fault = "none" /\ ~s4.added_said
+                              THEN [s4 EXCEPT !.fault = "added-before-assigned"]
+                              ELSE s4
+                    IN  [s5 EXCEPT !.assign_due = TRUE]
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.sync_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.sync_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.sync_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.sync_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.sync_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.sync_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.sync_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: SyncGroup: the next rebalance has begun
 RebalanceSyncRebalanceInProgress(s, current) ==
-    \* COMPLETING_REBALANCE.sync_rebalance_in_progress.1 [J2 J4]
-    IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "PREPARING_REBALANCE"]
-             s3 == \* send_join_group
-                   [s2 EXCEPT !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.join_backoff = FALSE]
-             s4 == [s3 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s5 == TimeoutsHeartbeatsDisabled(s4)
-             s6 == IF s5.fault = "none" /\ ~(s5.call_out = "none")
-                   THEN [s5 EXCEPT !.fault = "one-call"]
-                   ELSE s5
-             s7 == IF s6.fault = "none" /\ ~s6.coordinator_known
-                   THEN [s6 EXCEPT !.fault = "to-a-known-coordinator"]
-                   ELSE s6
-             s8 == IF s7.fault = "none" /\ ~(~s7.revoke_due)
-                   THEN [s7 EXCEPT !.fault = "callbacks-before-join"]
-                   ELSE s7
-             s9 == IF s8.fault = "none" /\ ~s8.may_join
-                   THEN [s8 EXCEPT !.fault = "join-needs-a-poll"]
-                   ELSE s8
-         IN  [s9 EXCEPT !.call_out = "JoinGroup",
-                        !.generation_unused = FALSE,
-                        !.in_group = FALSE]
-    \* UNJOINED.sync_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.sync_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.sync_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.sync_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.sync_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.sync_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.sync_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.sync_rebalance_in_progress.1 [J2 J4]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "PREPARING_REBALANCE",
+                                         \* send_join_group
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s3 == TimeoutsHeartbeatsDisabled(s2)
+                        s4 == IF s3.fault = "none" /\ ~(s3.call_out = "none")
+                              THEN [s3 EXCEPT !.fault = "one-call"]
+                              ELSE s3
+                        s5 == IF s4.fault = "none" /\ ~s4.coordinator_known
+                              THEN [s4 EXCEPT !.fault = "to-a-known-coordinator"]
+                              ELSE s4
+                        s6 == IF s5.fault = "none" /\ ~(~s5.revoke_due)
+                              THEN [s5 EXCEPT !.fault = "callbacks-before-join"]
+                              ELSE s5
+                        s7 == IF s6.fault = "none" /\ ~s6.may_join
+                              THEN [s6 EXCEPT !.fault = "join-needs-a-poll"]
+                              ELSE s6
+                        s8 == IF s7.fault = "none" /\ ~(~s7.join_rests)
+                              THEN [s7 EXCEPT !.fault = "join-waits"]
+                              ELSE s7
+                        s9 == IF /\ s8.fault = "none"
+                                 /\ ~(s8.commit_done \/ ~(s8.auto_commit /\ s8.owned))
+                              THEN [s8 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s8
+                    IN  [s9 EXCEPT !.call_out = "JoinGroup",
+                                   !.generation_unused = FALSE,
+                                   !.in_group = FALSE,
+                                   !.rejoin_due = FALSE]
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.sync_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.sync_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.sync_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.sync_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.sync_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.sync_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.sync_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: SyncGroup: the coordinator does not know this id
 RebalanceSyncUnknownMember(s, current) ==
-    \* COMPLETING_REBALANCE.sync_unknown_member.1 [J4 J2 H3]
-    IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "UNJOINED"]
-             s3 == \* forget_identity
-                   [s2 EXCEPT !.identity = "none"]
-             s4 == [s3 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s5 == TimeoutsHeartbeatsDisabled(s4)
-         IN  RebalanceJoinNeeded(s5)
-    \* UNJOINED.sync_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.sync_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.sync_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.sync_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.sync_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.sync_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.sync_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.sync_unknown_member.1 [J4 J2 H3]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s3 == TimeoutsHeartbeatsDisabled(s2)
+                    IN  RebalanceJoinNeeded(s3)
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.sync_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.sync_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.sync_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.sync_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.sync_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.sync_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.sync_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: SyncGroup: an older or newer generation
 RebalanceSyncIllegalGeneration(s, current) ==
-    \* COMPLETING_REBALANCE.sync_illegal_generation.1 [J4 J2 H3]
-    IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "UNJOINED"]
-             s3 == \* forget_generation
-                   [s2 EXCEPT !.identity = IF s2.identity /= "none" THEN "id" ELSE "none"]
-             s4 == [s3 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s5 == TimeoutsHeartbeatsDisabled(s4)
-         IN  RebalanceJoinNeeded(s5)
-    \* UNJOINED.sync_illegal_generation.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.sync_illegal_generation.2 [J9]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.sync_illegal_generation.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.sync_illegal_generation.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.sync_illegal_generation.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.sync_illegal_generation.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.sync_illegal_generation.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.sync_illegal_generation.1 [J4 J2 H3]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_generation
+                                         !.identity = IF s1.identity /= "none" THEN "id" ELSE "none",
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s3 == TimeoutsHeartbeatsDisabled(s2)
+                    IN  RebalanceJoinNeeded(s3)
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.sync_illegal_generation.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.sync_illegal_generation.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.sync_illegal_generation.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.sync_illegal_generation.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.sync_illegal_generation.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.sync_illegal_generation.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.sync_illegal_generation.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: SyncGroup: not the coordinator, or no answer
 RebalanceSyncCoordinatorGone(s, current) ==
-    \* COMPLETING_REBALANCE.sync_coordinator_gone.1 [D1 D3 J2 J4]
-    IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "PREPARING_REBALANCE"]
-             s3 == \* back_off_join
-                   [s2 EXCEPT !.join_backoff = TRUE]
-         IN  ConnectionCoordinatorGone(s3)
-    \* UNJOINED.sync_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.sync_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.sync_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.sync_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.sync_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.sync_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.sync_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.sync_coordinator_gone.1 [D1 D3 J2 J4]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "PREPARING_REBALANCE",
+                                         \* back_off_join
+                                         !.join_backoff = TRUE]
+                    IN  ConnectionCoordinatorGone(s2)
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.sync_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.sync_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.sync_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.sync_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.sync_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.sync_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.sync_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: SyncGroup: another process has this instance id
 RebalanceSyncFenced(s, current) ==
-    \* COMPLETING_REBALANCE.sync_fenced.1 [X2 H3]
-    IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "UNJOINED"]
-             s3 == \* forget_identity
-                   [s2 EXCEPT !.identity = "none"]
-             s4 == \* await_poll
-                   [s3 EXCEPT !.polled = FALSE]
-             s5 == [s4 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s6 == TimeoutsHeartbeatsDisabled(s5)
-         IN  [s6 EXCEPT !.raised = TRUE]
-    \* UNJOINED.sync_fenced.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.sync_fenced.2 [J9]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.sync_fenced.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.sync_fenced.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.sync_fenced.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.sync_fenced.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.sync_fenced.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.sync_fenced.1 [X2 H3]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s3 == TimeoutsHeartbeatsDisabled(s2)
+                    IN  [s3 EXCEPT !.raised = TRUE]
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.sync_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.sync_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.sync_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.sync_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.sync_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.sync_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.sync_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: SyncGroup: what only the application can mend
 RebalanceSyncFatal(s, current) ==
-    \* COMPLETING_REBALANCE.sync_fatal.1 [J2]
-    IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "PREPARING_REBALANCE"]
-             s3 == \* await_poll
-                   [s2 EXCEPT !.polled = FALSE]
-         IN  [s3 EXCEPT !.raised = TRUE]
-    \* UNJOINED.sync_fatal.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.sync_fatal.2 [J9]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.sync_fatal.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.sync_fatal.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.sync_fatal.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.sync_fatal.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.sync_fatal.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.sync_fatal.1 [J2]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  [s1 EXCEPT !.rebalance = "PREPARING_REBALANCE",
+                                   \* await_poll
+                                   !.polled = FALSE,
+                                   !.raised = TRUE]
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.sync_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.sync_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.sync_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.sync_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.sync_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.sync_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.sync_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: the polling thread has taken REVOKE_PARTITIONS from its queue
 RebalanceCallbackStarted(s) ==
@@ -2278,37 +2750,38 @@ RebalanceCallbackStarted(s) ==
 RebalanceRevocationDone(s) ==
     \* PARTITION_REVOKED.revocation_done.3 [Q4]
     IF s.rebalance = "PARTITION_REVOKED"
-    THEN LET s1 == [s EXCEPT !.rebalance = "COMPLETING_REBALANCE"]
-             s2 == \* want_follow_up
-                   [s1 EXCEPT !.follow_up = TRUE]
-             s3 == IF s2.fault = "none" /\ ~(s2.call_out = "none")
-                   THEN [s2 EXCEPT !.fault = "one-call"]
+    THEN LET s1 == [s EXCEPT !.rebalance = "COMPLETING_REBALANCE",
+                             \* want_follow_up
+                             !.follow_up = TRUE]
+             s2 == IF s1.fault = "none" /\ ~(s1.call_out = "none")
+                   THEN [s1 EXCEPT !.fault = "one-call"]
+                   ELSE s1
+             s3 == IF s2.fault = "none" /\ ~s2.coordinator_known
+                   THEN [s2 EXCEPT !.fault = "to-a-known-coordinator"]
                    ELSE s2
-             s4 == IF s3.fault = "none" /\ ~s3.coordinator_known
-                   THEN [s3 EXCEPT !.fault = "to-a-known-coordinator"]
+             s4 == IF s3.fault = "none" /\ ~s3.generation_unused
+                   THEN [s3 EXCEPT !.fault = "sync-after-join"]
                    ELSE s3
-             s5 == IF s4.fault = "none" /\ ~s4.generation_unused
-                   THEN [s4 EXCEPT !.fault = "sync-after-join"]
-                   ELSE s4
-         IN  [s5 EXCEPT !.call_out = "SyncGroup",
+         IN  [s4 EXCEPT !.call_out = "SyncGroup",
                         !.generation_unused = FALSE]
     ELSE s
 
 \* connection hears: the member has left
 ConnectionCoordinatorNeedless(s) ==
-    \* INITIALIZED.coordinator_needless.1 [D7]
-    IF s.connection = "INITIALIZED"
-    THEN \* end_need
-         [s EXCEPT !.member_needs = FALSE]
-    \* COORDINATOR_DISCOVERY.coordinator_needless.1 [D7]
-    ELSE IF s.connection = "COORDINATOR_DISCOVERY"
-    THEN \* end_need
-         [s EXCEPT !.member_needs = FALSE]
-    \* STABLE.coordinator_needless.1 [D7]
-    ELSE IF s.connection = "STABLE"
-    THEN \* end_need
-         [s EXCEPT !.member_needs = FALSE]
-    ELSE s
+    LET at == s.connection
+    IN  CASE at = "INITIALIZED" ->
+               \* INITIALIZED.coordinator_needless.1 [D7]
+               \* end_need
+               [s EXCEPT !.member_needs = FALSE]
+          [] at = "COORDINATOR_DISCOVERY" ->
+               \* COORDINATOR_DISCOVERY.coordinator_needless.1 [D7]
+               \* end_need
+               [s EXCEPT !.member_needs = FALSE]
+          [] at = "STABLE" ->
+               \* STABLE.coordinator_needless.1 [D7]
+               \* end_need
+               [s EXCEPT !.member_needs = FALSE]
+          [] OTHER -> s
 
 \* rebalance hears: the last callback is over; leave
 RebalanceLeaveNeeded(s) ==
@@ -2319,233 +2792,272 @@ RebalanceLeaveNeeded(s) ==
              s2 == IF s1.fault = "none" /\ ~s1.coordinator_known
                    THEN [s1 EXCEPT !.fault = "to-a-known-coordinator"]
                    ELSE s1
-             s3 == IF s2.fault = "none" /\ ~(s2.has_id /\ ~s2.said_goodbye)
+             s3 == IF s2.fault = "none" /\ ~(s2.given /= "none" /\ ~s2.said_goodbye)
                    THEN [s2 EXCEPT !.fault = "leave-once"]
                    ELSE s2
              s4 == IF s3.fault = "none" /\ ~(~s3.static)
                    THEN [s3 EXCEPT !.fault = "static-stays"]
                    ELSE s3
              s5 == [s4 EXCEPT !.said_goodbye = TRUE,
-                              !.left = TRUE]
-             s6 == [s5 EXCEPT !.in_group = FALSE,
+                              !.left = TRUE,
+                              !.in_group = FALSE,
                               !.heartbeat_out = FALSE,
                               !.beat_due = FALSE,
                               !.poll_late = FALSE]
-             s7 == TimeoutsHeartbeatsDisabled(s6)
-         IN  ConnectionCoordinatorNeedless(s7)
+             s6 == TimeoutsHeartbeatsDisabled(s5)
+         IN  ConnectionCoordinatorNeedless(s6)
     \* UNJOINED.leave_needed.2 [L1 H3]
     ELSE IF s.rebalance = "UNJOINED" /\ ~(~s.static /\ s.identity /= "none" /\ s.coordinator_known)
-    THEN LET s8 == \* forget_identity
-                   [s EXCEPT !.identity = "none"]
-             s9 == [s8 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s10 == TimeoutsHeartbeatsDisabled(s9)
-         IN  ConnectionCoordinatorNeedless(s10)
+    THEN LET s7 == \* forget_identity
+                   [s EXCEPT !.identity = "none",
+                             !.in_group = FALSE,
+                             !.heartbeat_out = FALSE,
+                             !.beat_due = FALSE,
+                             !.poll_late = FALSE]
+             s8 == TimeoutsHeartbeatsDisabled(s7)
+         IN  ConnectionCoordinatorNeedless(s8)
     ELSE s
 
 \* rebalance hears: PARTITIONS_REVOKED: the listener has returned
 RebalancePartitionsRevoked(s) ==
-    \* REVOKING_PARTITION.partitions_revoked.1 [C1 C3 Q2]
-    IF /\ s.rebalance = "REVOKING_PARTITION"
-       /\ s.callback_running
-       /\ ~s.leaving
-       /\ ~s.lost
-       /\ s.identity = "member"
-       /\ s.auto_commit
-    THEN LET s1 == [s EXCEPT !.rebalance = "PARTITION_REVOKED"]
-             s2 == \* shrink
-                   [s1 EXCEPT !.owned = s1.keeps,
-                              !.lost = FALSE,
-                              !.callback_running = FALSE]
-             s3 == \* commit
-                   [s2 EXCEPT !.commit_step = "blocked"]
-             s4 == IF s3.fault = "none" /\ ~s3.pending_said
-                   THEN [s3 EXCEPT !.fault = "paused-before-revoked"]
-                   ELSE s3
-             s5 == [s4 EXCEPT !.pending_said = FALSE,
-                              !.added_said = FALSE,
-                              !.removal_due = FALSE]
-         IN  RebalanceCommitNeeded(s5)
-    \* REVOKING_PARTITION.partitions_revoked.2 [C1 C3 Q2 Q4]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ s.callback_running
-            /\ ~s.leaving
-            /\ ~s.lost
-            /\ s.identity = "member"
-            /\ ~s.auto_commit
-    THEN LET s6 == [s EXCEPT !.rebalance = "PARTITION_REVOKED"]
-             s7 == \* shrink
-                   [s6 EXCEPT !.owned = s6.keeps,
-                              !.lost = FALSE,
-                              !.callback_running = FALSE]
-             s8 == IF s7.fault = "none" /\ ~s7.pending_said
-                   THEN [s7 EXCEPT !.fault = "paused-before-revoked"]
-                   ELSE s7
-             s9 == [s8 EXCEPT !.pending_said = FALSE,
-                              !.added_said = FALSE,
-                              !.removal_due = FALSE]
-         IN  RebalanceRevocationDone(s9)
-    \* REVOKING_PARTITION.partitions_revoked.3 [C1 C2 P3 J2]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ s.callback_running
-            /\ ~s.leaving
-            /\ s.lost \/ (s.identity /= "member" /\ ~s.keeps)
-    THEN LET s10 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s11 == \* shrink
-                    [s10 EXCEPT !.owned = s10.keeps,
-                                !.lost = FALSE,
-                                !.callback_running = FALSE]
-             s12 == IF s11.fault = "none" /\ ~s11.pending_said
-                    THEN [s11 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s11
-             s13 == [s12 EXCEPT !.pending_said = FALSE,
-                                !.added_said = FALSE,
-                                !.removal_due = FALSE]
-         IN  RebalanceJoinNeeded(s13)
-    \* REVOKING_PARTITION.partitions_revoked.4 [C1 C2]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ s.callback_running
-            /\ ~s.lost
-            /\ s.identity /= "member"
-            /\ s.keeps
-    THEN LET s14 == \* shrink
-                    [s EXCEPT !.owned = s.keeps,
-                              !.lost = FALSE,
-                              !.callback_running = FALSE]
-             s15 == \* lose
-                    [s14 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s16 == IF s15.fault = "none" /\ ~s15.pending_said
-                    THEN [s15 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s15
-             s17 == [s16 EXCEPT !.pending_said = FALSE,
-                                !.added_said = FALSE,
-                                !.removal_due = FALSE]
-             s18 == [s17 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s19 == TimeoutsHeartbeatsDisabled(s18)
-             s20 == [s19 EXCEPT !.pending_said = TRUE]
-             s21 == IF s20.fault = "none" /\ ~(~s20.revoke_due)
-                    THEN [s20 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s20
-             s22 == IF s21.fault = "none" /\ ~s21.pending_said
-                    THEN [s21 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s21
-         IN  [s22 EXCEPT !.revoke_due = TRUE]
-    \* REVOKING_PARTITION.partitions_revoked.5 [C1 C7]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ s.callback_running
-            /\ ~s.lost
-            /\ s.identity = "member"
-            /\ s.keeps
-            /\ s.leaving
-    THEN LET s23 == \* shrink
-                    [s EXCEPT !.owned = s.keeps,
-                              !.lost = FALSE,
-                              !.callback_running = FALSE]
-             s24 == \* pause_owned
-                    [s23 EXCEPT !.keeps = FALSE]
-             s25 == \* send_revoke_partitions
-                    [s24 EXCEPT !.lost = FALSE,
-                                !.callback_running = FALSE]
-             s26 == IF s25.fault = "none" /\ ~s25.pending_said
-                    THEN [s25 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s25
-             s27 == [s26 EXCEPT !.pending_said = FALSE,
-                                !.added_said = FALSE,
-                                !.removal_due = FALSE]
-             s28 == [s27 EXCEPT !.pending_said = TRUE]
-             s29 == IF s28.fault = "none" /\ ~(~s28.revoke_due)
-                    THEN [s28 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s28
-             s30 == IF s29.fault = "none" /\ ~s29.pending_said
-                    THEN [s29 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s29
-         IN  [s30 EXCEPT !.revoke_due = TRUE]
-    \* REVOKING_PARTITION.partitions_revoked.6 [C7 L1]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ s.callback_running /\ s.leaving /\ (s.lost \/ ~s.keeps)
-    THEN LET s31 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s32 == \* shrink
-                    [s31 EXCEPT !.owned = s31.keeps,
-                                !.lost = FALSE,
-                                !.callback_running = FALSE]
-             s33 == \* leave
-                    [s32 EXCEPT !.leaving = FALSE,
-                                !.subscribed = FALSE,
-                                !.polled = FALSE,
-                                !.join_backoff = FALSE,
-                                !.follow_up = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.will_own = FALSE,
-                                !.keeps = FALSE]
-             s34 == IF s33.fault = "none" /\ ~s33.pending_said
-                    THEN [s33 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s33
-             s35 == [s34 EXCEPT !.pending_said = FALSE,
-                                !.added_said = FALSE,
-                                !.removal_due = FALSE]
-             s36 == [s35 EXCEPT !.left = TRUE,
-                                !.call_out = "none",
-                                !.generation_unused = FALSE,
-                                !.commit_out = FALSE,
-                                !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s36)
-    \* REVOKING_PARTITION.partitions_revoked.7 [Q1]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ ~s.callback_running
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.partitions_revoked.1 [C1 C3 Q2]
+               IF s.callback_running /\ ~s.leaving /\ ~s.lost /\ s.identity = "member" /\ s.auto_commit
+               THEN LET s1 == [s EXCEPT !.rebalance = "PARTITION_REVOKED",
+                                        \* shrink
+                                        !.owned = s.keeps,
+                                        !.lost = FALSE,
+                                        !.callback_running = FALSE,
+                                        \* commit
+                                        !.commit_step = "blocked"]
+                        s2 == IF s1.fault = "none" /\ ~s1.pending_said
+                              THEN [s1 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s1
+                        s3 == [s2 EXCEPT !.pending_said = FALSE,
+                                         !.added_said = FALSE,
+                                         !.removal_due = FALSE,
+                                         !.commit_done = FALSE]
+                    IN  RebalanceCommitNeeded(s3)
+               \* REVOKING_PARTITION.partitions_revoked.2 [C1 C3 Q2 Q4]
+               ELSE IF s.callback_running /\ ~s.leaving /\ ~s.lost /\ s.identity = "member" /\ ~s.auto_commit
+               THEN LET s4 == [s EXCEPT !.rebalance = "PARTITION_REVOKED",
+                                        \* shrink
+                                        !.owned = s.keeps,
+                                        !.lost = FALSE,
+                                        !.callback_running = FALSE]
+                        s5 == IF s4.fault = "none" /\ ~s4.pending_said
+                              THEN [s4 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s4
+                        s6 == [s5 EXCEPT !.pending_said = FALSE,
+                                         !.added_said = FALSE,
+                                         !.removal_due = FALSE,
+                                         !.commit_done = FALSE]
+                    IN  RebalanceRevocationDone(s6)
+               \* REVOKING_PARTITION.partitions_revoked.3 [C1 C2 P3 J2]
+               ELSE IF s.callback_running /\ ~s.leaving /\ (s.lost \/ (s.identity /= "member" /\ ~s.keeps))
+               THEN LET s7 == [s EXCEPT !.rebalance = "UNJOINED",
+                                        \* shrink
+                                        !.owned = s.keeps,
+                                        !.lost = FALSE,
+                                        !.callback_running = FALSE]
+                        s8 == IF s7.fault = "none" /\ ~s7.pending_said
+                              THEN [s7 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s7
+                        s9 == [s8 EXCEPT !.pending_said = FALSE,
+                                         !.added_said = FALSE,
+                                         !.removal_due = FALSE,
+                                         !.commit_done = FALSE]
+                    IN  RebalanceJoinNeeded(s9)
+               \* REVOKING_PARTITION.partitions_revoked.4 [C1 C2]
+               ELSE IF s.callback_running /\ ~s.lost /\ s.identity /= "member" /\ s.keeps
+               THEN LET s10 == \* shrink
+                               [s EXCEPT !.owned = s.keeps,
+                                         !.lost = FALSE,
+                                         !.callback_running = FALSE,
+                                         \* lose
+                                         !.lost = TRUE,
+                                         !.callback_running = FALSE,
+                                         !.keeps = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.will_own = FALSE]
+                        s11 == IF s10.fault = "none" /\ ~s10.pending_said
+                               THEN [s10 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s10
+                        s12 == [s11 EXCEPT !.pending_said = FALSE,
+                                           !.added_said = FALSE,
+                                           !.removal_due = FALSE,
+                                           !.commit_done = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s13 == TimeoutsHeartbeatsDisabled(s12)
+                        s14 == [s13 EXCEPT !.pending_said = TRUE]
+                        s15 == IF s14.fault = "none" /\ ~(~s14.revoke_due)
+                               THEN [s14 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s14
+                        s16 == IF s15.fault = "none" /\ ~s15.pending_said
+                               THEN [s15 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s15
+                        s17 == IF s16.fault = "none" /\ ~(~(s16.lost \/ s16.leaving) \/ s16.owned)
+                               THEN [s16 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s16
+                        s18 == IF /\ s17.fault = "none"
+                                  /\ ~(~s17.lost \/ s17.given /= "member" \/ ~s17.assign_due)
+                               THEN [s17 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s17
+                        s19 == IF /\ s18.fault = "none"
+                                  /\ ~(\/ s18.commit_done
+                                       \/ ~(s18.auto_commit /\ s18.owned)
+                                       \/ s18.lost
+                                       \/ s18.leaving)
+                               THEN [s18 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s18
+                    IN  [s19 EXCEPT !.revoke_due = TRUE]
+               \* REVOKING_PARTITION.partitions_revoked.5 [C1 C7]
+               ELSE IF s.callback_running /\ ~s.lost /\ s.identity = "member" /\ s.keeps /\ s.leaving
+               THEN LET s20 == \* shrink
+                               [s EXCEPT !.owned = s.keeps,
+                                         !.lost = FALSE,
+                                         !.callback_running = FALSE,
+                                         \* pause_owned
+                                         !.keeps = FALSE,
+                                         \* send_revoke_partitions
+                                         !.lost = FALSE,
+                                         !.callback_running = FALSE]
+                        s21 == IF s20.fault = "none" /\ ~s20.pending_said
+                               THEN [s20 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s20
+                        s22 == [s21 EXCEPT !.pending_said = FALSE,
+                                           !.added_said = FALSE,
+                                           !.removal_due = FALSE,
+                                           !.commit_done = FALSE,
+                                           !.pending_said = TRUE]
+                        s23 == IF s22.fault = "none" /\ ~(~s22.revoke_due)
+                               THEN [s22 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s22
+                        s24 == IF s23.fault = "none" /\ ~s23.pending_said
+                               THEN [s23 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s23
+                        s25 == IF s24.fault = "none" /\ ~(~(s24.lost \/ s24.leaving) \/ s24.owned)
+                               THEN [s24 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s24
+                        s26 == IF /\ s25.fault = "none"
+                                  /\ ~(~s25.lost \/ s25.given /= "member" \/ ~s25.assign_due)
+                               THEN [s25 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s25
+                        s27 == IF /\ s26.fault = "none"
+                                  /\ ~(\/ s26.commit_done
+                                       \/ ~(s26.auto_commit /\ s26.owned)
+                                       \/ s26.lost
+                                       \/ s26.leaving)
+                               THEN [s26 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s26
+                    IN  [s27 EXCEPT !.revoke_due = TRUE]
+               \* REVOKING_PARTITION.partitions_revoked.6 [C7 L1]
+               ELSE IF s.callback_running /\ s.leaving /\ (s.lost \/ ~s.keeps)
+               THEN LET s28 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* shrink
+                                         !.owned = s.keeps,
+                                         !.lost = FALSE,
+                                         !.callback_running = FALSE,
+                                         \* leave
+                                         !.leaving = FALSE,
+                                         !.subscribed = FALSE,
+                                         !.polled = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.will_own = FALSE,
+                                         !.keeps = FALSE]
+                        s29 == IF s28.fault = "none" /\ ~s28.pending_said
+                               THEN [s28 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s28
+                        s30 == [s29 EXCEPT !.pending_said = FALSE,
+                                           !.added_said = FALSE,
+                                           !.removal_due = FALSE,
+                                           !.commit_done = FALSE]
+                        s31 == IF s30.fault = "none" /\ ~s30.leave_asked
+                               THEN [s30 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s30
+                        s32 == [s31 EXCEPT !.leave_asked = FALSE,
+                                           !.left = TRUE,
+                                           !.call_out = "none",
+                                           !.generation_unused = FALSE,
+                                           !.commit_out = FALSE,
+                                           !.may_join = FALSE,
+                                           !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s32)
+               \* REVOKING_PARTITION.partitions_revoked.7 [Q1]
+               ELSE IF ~s.callback_running
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: nothing has to be committed first
 RebalanceRevocationPrepared(s) ==
     \* PREPARE_REVOCATION.revocation_prepared.1 [Q4]
     IF s.rebalance = "PREPARE_REVOCATION"
-    THEN LET s1 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s2 == \* send_revoke_partitions
-                   [s1 EXCEPT !.lost = FALSE,
-                              !.callback_running = FALSE]
-             s3 == IF s2.fault = "none" /\ ~(~s2.revoke_due)
-                   THEN [s2 EXCEPT !.fault = "callbacks-alternate"]
+    THEN LET s1 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                             \* send_revoke_partitions
+                             !.lost = FALSE,
+                             !.callback_running = FALSE]
+             s2 == IF s1.fault = "none" /\ ~(~s1.revoke_due)
+                   THEN [s1 EXCEPT !.fault = "callbacks-alternate"]
+                   ELSE s1
+             s3 == IF s2.fault = "none" /\ ~s2.pending_said
+                   THEN [s2 EXCEPT !.fault = "paused-before-revoked"]
                    ELSE s2
-             s4 == IF s3.fault = "none" /\ ~s3.pending_said
-                   THEN [s3 EXCEPT !.fault = "paused-before-revoked"]
+             s4 == IF s3.fault = "none" /\ ~(~(s3.lost \/ s3.leaving) \/ s3.owned)
+                   THEN [s3 EXCEPT !.fault = "lost-was-owned"]
                    ELSE s3
-         IN  [s4 EXCEPT !.revoke_due = TRUE]
+             s5 == IF s4.fault = "none" /\ ~(~s4.lost \/ s4.given /= "member" \/ ~s4.assign_due)
+                   THEN [s4 EXCEPT !.fault = "lost-by-losing"]
+                   ELSE s4
+             s6 == IF /\ s5.fault = "none"
+                      /\ ~(s5.commit_done \/ ~(s5.auto_commit /\ s5.owned) \/ s5.lost \/ s5.leaving)
+                   THEN [s5 EXCEPT !.fault = "commit-comes-first"]
+                   ELSE s5
+         IN  [s6 EXCEPT !.revoke_due = TRUE]
     ELSE s
 
 \* rebalance hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
 RebalanceRejoinRequested(s) ==
-    \* STABLE.rejoin_requested.2 [J8 Q4 Q5]
-    IF s.rebalance = "STABLE" /\ ~s.preparing
-    THEN LET s1 == [s EXCEPT !.rebalance = "PREPARE_REVOCATION"]
-             s2 == \* pause_owned
-                   [s1 EXCEPT !.keeps = FALSE]
-             s3 == [s2 EXCEPT !.pending_said = TRUE]
-         IN  RebalanceRevocationPrepared(s3)
-    \* PREPARING_REBALANCE.rejoin_requested.1 [J1 J2]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ ~s.follow_up
-    THEN \* want_follow_up
-         [s EXCEPT !.follow_up = TRUE]
-    \* COMPLETING_REBALANCE.rejoin_requested.1 [J1 J2]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ ~s.follow_up
-    THEN \* want_follow_up
-         [s EXCEPT !.follow_up = TRUE]
-    \* ASSIGNING_PARTITIONS.rejoin_requested.1 [J1 J2]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ ~s.follow_up
-    THEN \* want_follow_up
-         [s EXCEPT !.follow_up = TRUE]
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "STABLE" ->
+               \* STABLE.rejoin_requested.2 [J8 Q4 Q5]
+               IF ~s.preparing
+               THEN LET s1 == [s EXCEPT !.rebalance = "PREPARE_REVOCATION",
+                                        \* pause_owned
+                                        !.keeps = FALSE,
+                                        !.pending_said = TRUE]
+                    IN  RebalanceRevocationPrepared(s1)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.rejoin_requested.1 [J1 J2]
+               IF ~s.follow_up
+               THEN \* want_follow_up
+                    [s EXCEPT !.follow_up = TRUE]
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.rejoin_requested.1 [J1 J2]
+               IF ~s.follow_up
+               THEN \* want_follow_up
+                    [s EXCEPT !.follow_up = TRUE]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.rejoin_requested.1 [J1 J2]
+               IF ~s.follow_up
+               THEN \* want_follow_up
+                    [s EXCEPT !.follow_up = TRUE]
+               ELSE s
+          [] OTHER -> s
 
 \* connection hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
 ConnectionRejoinRequested(s) ==
@@ -2558,2115 +3070,2511 @@ ConnectionRejoinRequested(s) ==
 
 \* rebalance hears: PARTITIONS_ASSIGNED: the listener has returned
 RebalancePartitionsAssigned(s) ==
-    \* ASSIGNING_PARTITIONS.partitions_assigned.1 [C1 C3 Q2]
-    IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.identity = "member" /\ ~s.follow_up
-    THEN LET s1 == [s EXCEPT !.rebalance = "STABLE"]
-         IN  [s1 EXCEPT !.added_said = FALSE]
-    \* ASSIGNING_PARTITIONS.partitions_assigned.2 [C1 K2 J2]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.identity = "member" /\ s.follow_up
-    THEN LET s2 == [s EXCEPT !.rebalance = "STABLE"]
-             s3 == \* rejoin
-                   [s2 EXCEPT !.follow_up = FALSE]
-             s4 == [s3 EXCEPT !.added_said = FALSE]
-             s5 == RebalanceRejoinRequested(s4)
-         IN  ConnectionRejoinRequested(s5)
-    \* ASSIGNING_PARTITIONS.partitions_assigned.3 [C1 C2 P3]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.identity /= "member" /\ s.owned
-    THEN LET s6 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s7 == \* lose
-                   [s6 EXCEPT !.lost = TRUE,
-                              !.callback_running = FALSE,
-                              !.keeps = FALSE,
-                              !.commit_step = "none",
-                              !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.will_own = FALSE]
-             s8 == [s7 EXCEPT !.added_said = FALSE]
-             s9 == [s8 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s10 == TimeoutsHeartbeatsDisabled(s9)
-             s11 == [s10 EXCEPT !.pending_said = TRUE]
-             s12 == IF s11.fault = "none" /\ ~(~s11.revoke_due)
-                    THEN [s11 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s11
-             s13 == IF s12.fault = "none" /\ ~s12.pending_said
-                    THEN [s12 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s12
-         IN  [s13 EXCEPT !.revoke_due = TRUE]
-    \* ASSIGNING_PARTITIONS.partitions_assigned.4 [J2]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.identity /= "member" /\ ~s.owned
-    THEN LET s14 == [s EXCEPT !.rebalance = "UNJOINED"]
-         IN  RebalanceJoinNeeded(s14)
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.partitions_assigned.1 [C1 C3 Q2]
+               IF s.identity = "member" /\ ~s.follow_up
+               THEN [s EXCEPT !.rebalance = "STABLE",
+                              !.added_said = FALSE,
+                              !.enable_due = FALSE,
+                              !.commit_done = FALSE]
+               \* ASSIGNING_PARTITIONS.partitions_assigned.2 [C1 K2 J2]
+               ELSE IF s.identity = "member" /\ s.follow_up
+               THEN LET s1 == [s EXCEPT !.rebalance = "STABLE",
+                                        \* rejoin
+                                        !.follow_up = FALSE,
+                                        !.added_said = FALSE,
+                                        !.enable_due = FALSE,
+                                        !.commit_done = FALSE]
+                        s2 == RebalanceRejoinRequested(s1)
+                    IN  ConnectionRejoinRequested(s2)
+               \* ASSIGNING_PARTITIONS.partitions_assigned.3 [C1 C2 P3]
+               ELSE IF s.identity /= "member" /\ s.owned
+               THEN LET s3 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                        \* lose
+                                        !.lost = TRUE,
+                                        !.callback_running = FALSE,
+                                        !.keeps = FALSE,
+                                        !.commit_step = "none",
+                                        !.preparing = FALSE,
+                                        !.follow_up = FALSE,
+                                        !.will_own = FALSE,
+                                        !.added_said = FALSE,
+                                        !.enable_due = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.in_group = FALSE,
+                                        !.heartbeat_out = FALSE,
+                                        !.beat_due = FALSE,
+                                        !.poll_late = FALSE]
+                        s4 == TimeoutsHeartbeatsDisabled(s3)
+                        s5 == [s4 EXCEPT !.pending_said = TRUE]
+                        s6 == IF s5.fault = "none" /\ ~(~s5.revoke_due)
+                              THEN [s5 EXCEPT !.fault = "callbacks-alternate"]
+                              ELSE s5
+                        s7 == IF s6.fault = "none" /\ ~s6.pending_said
+                              THEN [s6 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s6
+                        s8 == IF s7.fault = "none" /\ ~(~(s7.lost \/ s7.leaving) \/ s7.owned)
+                              THEN [s7 EXCEPT !.fault = "lost-was-owned"]
+                              ELSE s7
+                        s9 == IF /\ s8.fault = "none"
+                                 /\ ~(~s8.lost \/ s8.given /= "member" \/ ~s8.assign_due)
+                              THEN [s8 EXCEPT !.fault = "lost-by-losing"]
+                              ELSE s8
+                        s10 == IF /\ s9.fault = "none"
+                                  /\ ~(\/ s9.commit_done
+                                       \/ ~(s9.auto_commit /\ s9.owned)
+                                       \/ s9.lost
+                                       \/ s9.leaving)
+                               THEN [s9 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s9
+                    IN  [s10 EXCEPT !.revoke_due = TRUE]
+               \* ASSIGNING_PARTITIONS.partitions_assigned.4 [J2]
+               ELSE IF s.identity /= "member" /\ ~s.owned
+               THEN LET s11 == [s EXCEPT !.rebalance = "UNJOINED"]
+                    IN  RebalanceJoinNeeded(s11)
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: Heartbeat: a rebalance is announced
 RebalanceHeartbeatRebalanceInProgress(s, current) ==
-    \* STABLE.heartbeat_rebalance_in_progress.2 [H4 M2 Q4 Q5]
-    IF s.rebalance = "STABLE" /\ current /\ ~s.preparing
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "PREPARE_REVOCATION"]
-             s3 == \* pause_owned
-                   [s2 EXCEPT !.keeps = FALSE]
-             s4 == [s3 EXCEPT !.pending_said = TRUE]
-         IN  RebalanceRevocationPrepared(s4)
-    \* ASSIGNING_PARTITIONS.heartbeat_rebalance_in_progress.1 [H4 M2 J2]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current /\ s.identity = "member" /\ ~s.follow_up
-    THEN LET s5 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-         IN  \* want_follow_up
-             [s5 EXCEPT !.follow_up = TRUE]
-    \* UNJOINED.heartbeat_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.heartbeat_rebalance_in_progress.3 [H3]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ ~(s.identity = "member" /\ (s.join_backoff \/ ~s.polled))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.heartbeat_rebalance_in_progress.3 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.heartbeat_rebalance_in_progress.4 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "STABLE" ->
+               \* STABLE.heartbeat_rebalance_in_progress.2 [H4 M2 Q4 Q5]
+               IF current /\ ~s.preparing
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "PREPARE_REVOCATION",
+                                         \* pause_owned
+                                         !.keeps = FALSE,
+                                         !.pending_said = TRUE]
+                    IN  RebalanceRevocationPrepared(s2)
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.heartbeat_rebalance_in_progress.1 [H4 M2 J2]
+               IF current /\ s.identity = "member" /\ ~s.follow_up
+               THEN LET s3 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  \* want_follow_up
+                        [s3 EXCEPT !.follow_up = TRUE]
+               \* ASSIGNING_PARTITIONS.heartbeat_rebalance_in_progress.4 [J9]
+               ELSE IF current /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.heartbeat_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.heartbeat_rebalance_in_progress.3 [H3]
+               IF current /\ ~(s.identity = "member" /\ (s.join_backoff \/ ~s.polled))
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.heartbeat_rebalance_in_progress.3 [J9]
+               IF current /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: OffsetCommit: the group rebalances
 RebalanceCommitRebalanceInProgress(s, current) ==
-    \* STABLE.commit_rebalance_in_progress.2 [H4 M2 Q4 Q5]
-    IF /\ s.rebalance = "STABLE"
-       /\ current
-       /\ s.coordinator_known
-       /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-       /\ ~s.preparing
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "PREPARE_REVOCATION"]
-             s3 == \* pause_owned
-                   [s2 EXCEPT !.keeps = FALSE]
-             s4 == [s3 EXCEPT !.pending_said = TRUE]
-         IN  RebalanceRevocationPrepared(s4)
-    \* ASSIGNING_PARTITIONS.commit_rebalance_in_progress.1 [H4 M2 J2]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity = "member"
-            /\ ~s.follow_up
-    THEN LET s5 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-         IN  \* want_follow_up
-             [s5 EXCEPT !.follow_up = TRUE]
-    \* PREPARE_REVOCATION.commit_rebalance_in_progress.1 [M3 C3 Q4]
-    ELSE IF /\ s.rebalance = "PREPARE_REVOCATION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.commit_step = "out"
-    THEN LET s6 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s7 == [s6 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s8 == \* end_commit
-                   [s7 EXCEPT !.commit_step = "none",
-                              !.preparing = FALSE]
-             s9 == \* send_revoke_partitions
-                   [s8 EXCEPT !.lost = FALSE,
-                              !.callback_running = FALSE]
-             s10 == IF s9.fault = "none" /\ ~(~s9.revoke_due)
-                    THEN [s9 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s9
-             s11 == IF s10.fault = "none" /\ ~s10.pending_said
-                    THEN [s10 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s10
-         IN  [s11 EXCEPT !.revoke_due = TRUE]
-    \* STABLE.commit_rebalance_in_progress.5 [M3 Q4 K1]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.preparing
-            /\ s.commit_step = "out"
-    THEN LET s12 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+    LET at == s.rebalance
+    IN  CASE at = "STABLE" ->
+               \* STABLE.commit_rebalance_in_progress.2 [H4 M2 Q4 Q5]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ ~s.preparing
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "PREPARE_REVOCATION",
+                                         \* pause_owned
+                                         !.keeps = FALSE,
+                                         !.pending_said = TRUE]
+                    IN  RebalanceRevocationPrepared(s2)
+               \* STABLE.commit_rebalance_in_progress.5 [M3 Q4 K1]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.preparing
+                       /\ s.commit_step = "out"
+               THEN LET s3 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s4 == \* finish_commit
+                              [s3 EXCEPT !.commit_step = "none"]
+                    IN  RebalanceJoinNeeded(s4)
+               \* STABLE.commit_rebalance_in_progress.8 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s13 == \* finish_commit
-                    [s12 EXCEPT !.commit_step = "none"]
-         IN  RebalanceJoinNeeded(s13)
-    \* PARTITION_REVOKED.commit_rebalance_in_progress.1 [M3]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.commit_step = "out"
-    THEN LET s14 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.commit_rebalance_in_progress.1 [H4 M2 J2]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.identity = "member"
+                  /\ ~s.follow_up
+               THEN LET s5 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  \* want_follow_up
+                        [s5 EXCEPT !.follow_up = TRUE]
+               \* ASSIGNING_PARTITIONS.commit_rebalance_in_progress.4 [M7]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s15 == \* end_commit
-                    [s14 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE]
-         IN  RebalanceRevocationDone(s15)
-    \* REVOKING_PARTITION.commit_rebalance_in_progress.3 [M7]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.commit_rebalance_in_progress.4 [M7]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* UNJOINED.commit_rebalance_in_progress.2 [M7]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.commit_rebalance_in_progress.2 [M7]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.commit_rebalance_in_progress.2 [M7]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.commit_rebalance_in_progress.4 [M7]
-    ELSE IF /\ s.rebalance = "PREPARE_REVOCATION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.commit_rebalance_in_progress.4 [M7]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.commit_rebalance_in_progress.8 [M7]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.commit_rebalance_in_progress.4 [M7]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.commit_rebalance_in_progress.5 [M7]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+               \* ASSIGNING_PARTITIONS.commit_rebalance_in_progress.5 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.commit_rebalance_in_progress.1 [M3 C3 Q4]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.commit_step = "out"
+               THEN LET s6 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s7 == [s6 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* end_commit
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         \* send_revoke_partitions
+                                         !.lost = FALSE,
+                                         !.callback_running = FALSE]
+                        s8 == IF s7.fault = "none" /\ ~(~s7.revoke_due)
+                              THEN [s7 EXCEPT !.fault = "callbacks-alternate"]
+                              ELSE s7
+                        s9 == IF s8.fault = "none" /\ ~s8.pending_said
+                              THEN [s8 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s8
+                        s10 == IF s9.fault = "none" /\ ~(~(s9.lost \/ s9.leaving) \/ s9.owned)
+                               THEN [s9 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s9
+                        s11 == IF /\ s10.fault = "none"
+                                  /\ ~(~s10.lost \/ s10.given /= "member" \/ ~s10.assign_due)
+                               THEN [s10 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s10
+                        s12 == IF /\ s11.fault = "none"
+                                  /\ ~(\/ s11.commit_done
+                                       \/ ~(s11.auto_commit /\ s11.owned)
+                                       \/ s11.lost
+                                       \/ s11.leaving)
+                               THEN [s11 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s11
+                    IN  [s12 EXCEPT !.revoke_due = TRUE]
+               \* PREPARE_REVOCATION.commit_rebalance_in_progress.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.commit_rebalance_in_progress.1 [M3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.commit_step = "out"
+               THEN LET s13 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s14 == \* end_commit
+                               [s13 EXCEPT !.commit_step = "none",
+                                           !.preparing = FALSE]
+                    IN  RebalanceRevocationDone(s14)
+               \* PARTITION_REVOKED.commit_rebalance_in_progress.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.commit_rebalance_in_progress.3 [M7]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               \* REVOKING_PARTITION.commit_rebalance_in_progress.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.commit_rebalance_in_progress.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.commit_rebalance_in_progress.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.commit_rebalance_in_progress.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: OffsetCommit: NONE, or an error that ends the attempt
 RebalanceCommitSettled(s, current) ==
-    \* PREPARE_REVOCATION.commit_settled.1 [M3 C3 Q4]
-    IF /\ s.rebalance = "PREPARE_REVOCATION"
-       /\ current
-       /\ s.coordinator_known
-       /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-       /\ s.commit_step = "out"
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s3 == \* end_commit
-                   [s2 EXCEPT !.commit_step = "none",
-                              !.preparing = FALSE]
-             s4 == \* send_revoke_partitions
-                   [s3 EXCEPT !.lost = FALSE,
-                              !.callback_running = FALSE]
-             s5 == IF s4.fault = "none" /\ ~(~s4.revoke_due)
-                   THEN [s4 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s4
-             s6 == IF s5.fault = "none" /\ ~s5.pending_said
-                   THEN [s5 EXCEPT !.fault = "paused-before-revoked"]
-                   ELSE s5
-         IN  [s6 EXCEPT !.revoke_due = TRUE]
-    \* STABLE.commit_settled.1 [M3 Q4 K1]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.preparing
-            /\ s.commit_step = "out"
-    THEN LET s7 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s8 == \* finish_commit
-                   [s7 EXCEPT !.commit_step = "none"]
-         IN  RebalanceJoinNeeded(s8)
-    \* PARTITION_REVOKED.commit_settled.1 [M3]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.commit_step = "out"
-    THEN LET s9 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s10 == \* end_commit
-                    [s9 EXCEPT !.commit_step = "none",
-                               !.preparing = FALSE]
-         IN  RebalanceRevocationDone(s10)
-    \* UNJOINED.commit_settled.2 [M7]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.commit_settled.2 [M7]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.commit_settled.2 [M7]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.commit_settled.4 [M7]
-    ELSE IF /\ s.rebalance = "PREPARE_REVOCATION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.commit_settled.4 [M7]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.commit_settled.4 [M7]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.commit_settled.3 [M7]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.commit_settled.3 [M7]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.commit_settled.1 [M3 C3 Q4]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.commit_step = "out"
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* end_commit
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         \* send_revoke_partitions
+                                         !.lost = FALSE,
+                                         !.callback_running = FALSE]
+                        s3 == IF s2.fault = "none" /\ ~(~s2.revoke_due)
+                              THEN [s2 EXCEPT !.fault = "callbacks-alternate"]
+                              ELSE s2
+                        s4 == IF s3.fault = "none" /\ ~s3.pending_said
+                              THEN [s3 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s3
+                        s5 == IF s4.fault = "none" /\ ~(~(s4.lost \/ s4.leaving) \/ s4.owned)
+                              THEN [s4 EXCEPT !.fault = "lost-was-owned"]
+                              ELSE s4
+                        s6 == IF /\ s5.fault = "none"
+                                 /\ ~(~s5.lost \/ s5.given /= "member" \/ ~s5.assign_due)
+                              THEN [s5 EXCEPT !.fault = "lost-by-losing"]
+                              ELSE s5
+                        s7 == IF /\ s6.fault = "none"
+                                 /\ ~(\/ s6.commit_done
+                                      \/ ~(s6.auto_commit /\ s6.owned)
+                                      \/ s6.lost
+                                      \/ s6.leaving)
+                              THEN [s6 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s6
+                    IN  [s7 EXCEPT !.revoke_due = TRUE]
+               \* PREPARE_REVOCATION.commit_settled.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.commit_settled.1 [M3 Q4 K1]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.preparing
+                  /\ s.commit_step = "out"
+               THEN LET s8 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s9 == \* finish_commit
+                              [s8 EXCEPT !.commit_step = "none"]
+                    IN  RebalanceJoinNeeded(s9)
+               \* STABLE.commit_settled.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.commit_settled.1 [M3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.commit_step = "out"
+               THEN LET s10 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s11 == \* end_commit
+                               [s10 EXCEPT !.commit_step = "none",
+                                           !.preparing = FALSE]
+                    IN  RebalanceRevocationDone(s11)
+               \* PARTITION_REVOKED.commit_settled.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.commit_settled.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.commit_settled.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.commit_settled.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.commit_settled.3 [M7]
+               IF /\ current
+                  /\ ~(/\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.commit_settled.3 [M7]
+               IF /\ current
+                  /\ ~(/\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: OffsetCommit: again, after a backoff
 RebalanceCommitRetriable(s, current) ==
-    \* PREPARE_REVOCATION.commit_retriable.1 [D3 M3]
-    IF /\ s.rebalance = "PREPARE_REVOCATION"
-       /\ current
-       /\ s.coordinator_known
-       /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-       /\ s.commit_step = "out"
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-         IN  \* back_off_commit
-             [s1 EXCEPT !.commit_step = "backoff"]
-    \* PARTITION_REVOKED.commit_retriable.1 [D3 M3]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.commit_step = "out"
-    THEN LET s2 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-         IN  \* back_off_commit
-             [s2 EXCEPT !.commit_step = "backoff"]
-    \* STABLE.commit_retriable.1 [D3 M3]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.commit_step = "out"
-    THEN LET s3 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-         IN  \* back_off_commit
-             [s3 EXCEPT !.commit_step = "backoff"]
-    \* UNJOINED.commit_retriable.2 [M7]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.commit_retriable.2 [M7]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.commit_retriable.2 [M7]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.commit_retriable.4 [M7]
-    ELSE IF /\ s.rebalance = "PREPARE_REVOCATION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.commit_retriable.4 [M7]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.commit_retriable.4 [M7]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.commit_retriable.3 [M7]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.commit_retriable.3 [M7]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.commit_retriable.1 [D3 M3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.commit_step = "out"
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  \* back_off_commit
+                        [s1 EXCEPT !.commit_step = "backoff"]
+               \* PREPARE_REVOCATION.commit_retriable.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.commit_retriable.1 [D3 M3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.commit_step = "out"
+               THEN LET s2 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  \* back_off_commit
+                        [s2 EXCEPT !.commit_step = "backoff"]
+               \* PARTITION_REVOKED.commit_retriable.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.commit_retriable.1 [D3 M3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.commit_step = "out"
+               THEN LET s3 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  \* back_off_commit
+                        [s3 EXCEPT !.commit_step = "backoff"]
+               \* STABLE.commit_retriable.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.commit_retriable.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.commit_retriable.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.commit_retriable.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.commit_retriable.3 [M7]
+               IF /\ current
+                  /\ ~(/\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.commit_retriable.3 [M7]
+               IF /\ current
+                  /\ ~(/\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: OffsetCommit: not the coordinator, or no answer
 RebalanceCommitCoordinatorGone(s, current) ==
-    \* PREPARE_REVOCATION.commit_coordinator_gone.1 [D1 D3 M3]
-    IF /\ s.rebalance = "PREPARE_REVOCATION"
-       /\ current
-       /\ s.coordinator_known
-       /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-       /\ s.commit_step = "out"
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == \* back_off_commit
-                   [s1 EXCEPT !.commit_step = "backoff"]
-         IN  ConnectionCoordinatorGone(s2)
-    \* PARTITION_REVOKED.commit_coordinator_gone.1 [D1 D3 M3]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.commit_step = "out"
-    THEN LET s3 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s4 == \* back_off_commit
-                   [s3 EXCEPT !.commit_step = "backoff"]
-         IN  ConnectionCoordinatorGone(s4)
-    \* STABLE.commit_coordinator_gone.1 [D1 D3 M3]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.commit_step = "out"
-    THEN LET s5 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s6 == \* back_off_commit
-                   [s5 EXCEPT !.commit_step = "backoff"]
-         IN  ConnectionCoordinatorGone(s6)
-    \* PREPARE_REVOCATION.commit_coordinator_gone.2 [D1]
-    ELSE IF /\ s.rebalance = "PREPARE_REVOCATION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.commit_step /= "out"
-    THEN LET s7 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-         IN  ConnectionCoordinatorGone(s7)
-    \* PARTITION_REVOKED.commit_coordinator_gone.2 [D1]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.commit_step /= "out"
-    THEN LET s8 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-         IN  ConnectionCoordinatorGone(s8)
-    \* STABLE.commit_coordinator_gone.2 [D1]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.commit_step /= "out"
-    THEN LET s9 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-         IN  ConnectionCoordinatorGone(s9)
-    \* REVOKING_PARTITION.commit_coordinator_gone.1 [D1]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-    THEN LET s10 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.commit_coordinator_gone.1 [D1 D3 M3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.commit_step = "out"
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == \* back_off_commit
+                              [s1 EXCEPT !.commit_step = "backoff"]
+                    IN  ConnectionCoordinatorGone(s2)
+               \* PREPARE_REVOCATION.commit_coordinator_gone.2 [D1]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.commit_step /= "out"
+               THEN LET s3 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  ConnectionCoordinatorGone(s3)
+               \* PREPARE_REVOCATION.commit_coordinator_gone.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-         IN  ConnectionCoordinatorGone(s10)
-    \* ASSIGNING_PARTITIONS.commit_coordinator_gone.1 [D1]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-    THEN LET s11 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.commit_coordinator_gone.1 [D1 D3 M3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.commit_step = "out"
+               THEN LET s4 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s5 == \* back_off_commit
+                              [s4 EXCEPT !.commit_step = "backoff"]
+                    IN  ConnectionCoordinatorGone(s5)
+               \* PARTITION_REVOKED.commit_coordinator_gone.2 [D1]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.commit_step /= "out"
+               THEN LET s6 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  ConnectionCoordinatorGone(s6)
+               \* PARTITION_REVOKED.commit_coordinator_gone.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-         IN  ConnectionCoordinatorGone(s11)
-    \* UNJOINED.commit_coordinator_gone.2 [M7]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.commit_coordinator_gone.2 [M7]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.commit_coordinator_gone.2 [M7]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.commit_coordinator_gone.4 [M7]
-    ELSE IF /\ s.rebalance = "PREPARE_REVOCATION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.commit_coordinator_gone.4 [M7]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.commit_coordinator_gone.4 [M7]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.commit_coordinator_gone.3 [M7]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.commit_coordinator_gone.3 [M7]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.commit_coordinator_gone.1 [D1 D3 M3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.commit_step = "out"
+               THEN LET s7 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s8 == \* back_off_commit
+                              [s7 EXCEPT !.commit_step = "backoff"]
+                    IN  ConnectionCoordinatorGone(s8)
+               \* STABLE.commit_coordinator_gone.2 [D1]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.commit_step /= "out"
+               THEN LET s9 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  ConnectionCoordinatorGone(s9)
+               \* STABLE.commit_coordinator_gone.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.commit_coordinator_gone.1 [D1]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+               THEN LET s10 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                    IN  ConnectionCoordinatorGone(s10)
+               \* REVOKING_PARTITION.commit_coordinator_gone.3 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.commit_coordinator_gone.1 [D1]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+               THEN LET s11 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                    IN  ConnectionCoordinatorGone(s11)
+               \* ASSIGNING_PARTITIONS.commit_coordinator_gone.3 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.commit_coordinator_gone.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.commit_coordinator_gone.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.commit_coordinator_gone.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: retry.backoff.ms since the commit before a rebalance failed
 RebalanceCommitBackoffElapsed(s) ==
-    \* PREPARE_REVOCATION.commit_backoff_elapsed.1 [D3 M3]
-    IF s.rebalance = "PREPARE_REVOCATION" /\ s.commit_step = "backoff"
-    THEN LET s1 == \* retry_commit
-                   [s EXCEPT !.commit_step = "blocked"]
-         IN  RebalanceCommitNeeded(s1)
-    \* PARTITION_REVOKED.commit_backoff_elapsed.1 [D3 M3]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ s.commit_step = "backoff"
-    THEN LET s2 == \* retry_commit
-                   [s EXCEPT !.commit_step = "blocked"]
-         IN  RebalanceCommitNeeded(s2)
-    \* STABLE.commit_backoff_elapsed.1 [D3 M3]
-    ELSE IF s.rebalance = "STABLE" /\ s.commit_step = "backoff"
-    THEN LET s3 == \* retry_commit
-                   [s EXCEPT !.commit_step = "blocked"]
-         IN  RebalanceCommitNeeded(s3)
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.commit_backoff_elapsed.1 [D3 M3]
+               IF s.commit_step = "backoff"
+               THEN LET s1 == \* retry_commit
+                              [s EXCEPT !.commit_step = "blocked"]
+                    IN  RebalanceCommitNeeded(s1)
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.commit_backoff_elapsed.1 [D3 M3]
+               IF s.commit_step = "backoff"
+               THEN LET s2 == \* retry_commit
+                              [s EXCEPT !.commit_step = "blocked"]
+                    IN  RebalanceCommitNeeded(s2)
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.commit_backoff_elapsed.1 [D3 M3]
+               IF s.commit_step = "backoff"
+               THEN LET s3 == \* retry_commit
+                              [s EXCEPT !.commit_step = "blocked"]
+                    IN  RebalanceCommitNeeded(s3)
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: the commit before a rebalance has had its time
 RebalanceCommitDeadlineExpired(s) ==
-    \* PREPARE_REVOCATION.commit_deadline_expired.1 [M3]
-    IF s.rebalance = "PREPARE_REVOCATION" /\ s.commit_step /= "none"
-    THEN LET s1 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s2 == \* end_commit
-                   [s1 EXCEPT !.commit_step = "none",
-                              !.preparing = FALSE]
-             s3 == \* send_revoke_partitions
-                   [s2 EXCEPT !.lost = FALSE,
-                              !.callback_running = FALSE]
-             s4 == IF s3.fault = "none" /\ ~(~s3.revoke_due)
-                   THEN [s3 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s3
-             s5 == IF s4.fault = "none" /\ ~s4.pending_said
-                   THEN [s4 EXCEPT !.fault = "paused-before-revoked"]
-                   ELSE s4
-         IN  [s5 EXCEPT !.revoke_due = TRUE]
-    \* STABLE.commit_deadline_expired.1 [M3]
-    ELSE IF s.rebalance = "STABLE" /\ s.preparing /\ s.commit_step /= "none"
-    THEN LET s6 == \* finish_commit
-                   [s EXCEPT !.commit_step = "none"]
-         IN  RebalanceJoinNeeded(s6)
-    \* PARTITION_REVOKED.commit_deadline_expired.1 [M3]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ s.commit_step /= "none"
-    THEN LET s7 == \* end_commit
-                   [s EXCEPT !.commit_step = "none",
-                             !.preparing = FALSE]
-         IN  RebalanceRevocationDone(s7)
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.commit_deadline_expired.1 [M3]
+               IF s.commit_step /= "none"
+               THEN LET s1 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                        \* end_commit
+                                        !.commit_step = "none",
+                                        !.preparing = FALSE,
+                                        \* send_revoke_partitions
+                                        !.lost = FALSE,
+                                        !.callback_running = FALSE]
+                        s2 == IF s1.fault = "none" /\ ~(~s1.revoke_due)
+                              THEN [s1 EXCEPT !.fault = "callbacks-alternate"]
+                              ELSE s1
+                        s3 == IF s2.fault = "none" /\ ~s2.pending_said
+                              THEN [s2 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s2
+                        s4 == IF s3.fault = "none" /\ ~(~(s3.lost \/ s3.leaving) \/ s3.owned)
+                              THEN [s3 EXCEPT !.fault = "lost-was-owned"]
+                              ELSE s3
+                        s5 == IF /\ s4.fault = "none"
+                                 /\ ~(~s4.lost \/ s4.given /= "member" \/ ~s4.assign_due)
+                              THEN [s4 EXCEPT !.fault = "lost-by-losing"]
+                              ELSE s4
+                        s6 == IF /\ s5.fault = "none"
+                                 /\ ~(\/ s5.commit_done
+                                      \/ ~(s5.auto_commit /\ s5.owned)
+                                      \/ s5.lost
+                                      \/ s5.leaving)
+                              THEN [s5 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s5
+                    IN  [s6 EXCEPT !.revoke_due = TRUE]
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.commit_deadline_expired.1 [M3]
+               IF s.preparing /\ s.commit_step /= "none"
+               THEN LET s7 == \* finish_commit
+                              [s EXCEPT !.commit_step = "none"]
+                    IN  RebalanceJoinNeeded(s7)
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.commit_deadline_expired.1 [M3]
+               IF s.commit_step /= "none"
+               THEN LET s8 == \* end_commit
+                              [s EXCEPT !.commit_step = "none",
+                                        !.preparing = FALSE]
+                    IN  RebalanceRevocationDone(s8)
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: Heartbeat: the coordinator does not know this id
 RebalanceHeartbeatUnknownMember(s, current) ==
-    \* PREPARE_REVOCATION.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
-    IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "UNJOINED"]
-             s3 == \* forget_identity
-                   [s2 EXCEPT !.identity = "none"]
-             s4 == \* drop_rebalance
-                   [s3 EXCEPT !.commit_step = "none",
-                              !.preparing = FALSE,
-                              !.follow_up = FALSE]
-             s5 == [s4 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s6 == TimeoutsHeartbeatsDisabled(s5)
-         IN  RebalanceJoinNeeded(s6)
-    \* PARTITION_REVOKED.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN LET s7 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s8 == [s7 EXCEPT !.rebalance = "UNJOINED"]
-             s9 == \* forget_identity
-                   [s8 EXCEPT !.identity = "none"]
-             s10 == \* drop_rebalance
-                    [s9 EXCEPT !.commit_step = "none",
-                               !.preparing = FALSE,
-                               !.follow_up = FALSE]
-             s11 == [s10 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s12 == TimeoutsHeartbeatsDisabled(s11)
-         IN  RebalanceJoinNeeded(s12)
-    \* COMPLETING_REBALANCE.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN LET s13 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s3 == TimeoutsHeartbeatsDisabled(s2)
+                    IN  RebalanceJoinNeeded(s3)
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
+               IF current
+               THEN LET s4 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s5 == [s4 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s6 == TimeoutsHeartbeatsDisabled(s5)
+                    IN  RebalanceJoinNeeded(s6)
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
+               IF current
+               THEN LET s7 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s8 == [s7 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s9 == TimeoutsHeartbeatsDisabled(s8)
+                    IN  RebalanceJoinNeeded(s9)
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
+               IF current
+               THEN LET s10 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s11 == [s10 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s12 == TimeoutsHeartbeatsDisabled(s11)
+                    IN  RebalanceJoinNeeded(s12)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.heartbeat_unknown_member.2 [J4 H4 H3 J2]
+               IF current /\ s.identity = "member" /\ (s.join_backoff \/ ~s.polled)
+               THEN LET s13 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s14 == [s13 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s15 == TimeoutsHeartbeatsDisabled(s14)
+                    IN  RebalanceJoinNeeded(s15)
+               \* PREPARING_REBALANCE.heartbeat_unknown_member.4 [H3]
+               ELSE IF current /\ ~(s.identity = "member" /\ (s.join_backoff \/ ~s.polled))
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s14 == [s13 EXCEPT !.rebalance = "UNJOINED"]
-             s15 == \* forget_identity
-                    [s14 EXCEPT !.identity = "none"]
-             s16 == \* drop_rebalance
-                    [s15 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s17 == [s16 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s18 == TimeoutsHeartbeatsDisabled(s17)
-         IN  RebalanceJoinNeeded(s18)
-    \* STABLE.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN LET s19 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.heartbeat_unknown_member.1 [J4 C2 P3 H3]
+               IF current /\ s.identity = "member" /\ ~s.callback_running
+               THEN LET s16 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s17 == \* forget_identity
+                               [s16 EXCEPT !.identity = "none",
+                                           \* lose_instead
+                                           !.lost = TRUE,
+                                           !.keeps = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s17)
+               \* REVOKING_PARTITION.heartbeat_unknown_member.2 [J4 C2 H3]
+               ELSE IF current /\ s.identity = "member" /\ s.callback_running
+               THEN LET s18 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s19 == \* forget_identity
+                               [s18 EXCEPT !.identity = "none",
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s19)
+               \* REVOKING_PARTITION.heartbeat_unknown_member.4 [J9]
+               ELSE IF current /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s20 == [s19 EXCEPT !.rebalance = "UNJOINED"]
-             s21 == \* forget_identity
-                    [s20 EXCEPT !.identity = "none"]
-             s22 == \* drop_rebalance
-                    [s21 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s23 == [s22 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s24 == TimeoutsHeartbeatsDisabled(s23)
-         IN  RebalanceJoinNeeded(s24)
-    \* PREPARING_REBALANCE.heartbeat_unknown_member.2 [J4 H4 H3 J2]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ s.identity = "member"
-            /\ s.join_backoff \/ ~s.polled
-    THEN LET s25 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.heartbeat_unknown_member.1 [J4 C2 H3]
+               IF current /\ s.identity = "member"
+               THEN LET s20 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s21 == \* forget_identity
+                               [s20 EXCEPT !.identity = "none",
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s21)
+               \* ASSIGNING_PARTITIONS.heartbeat_unknown_member.3 [J9]
+               ELSE IF current /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s26 == [s25 EXCEPT !.rebalance = "UNJOINED"]
-             s27 == \* forget_identity
-                    [s26 EXCEPT !.identity = "none"]
-             s28 == \* drop_rebalance
-                    [s27 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s29 == [s28 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s30 == TimeoutsHeartbeatsDisabled(s29)
-         IN  RebalanceJoinNeeded(s30)
-    \* REVOKING_PARTITION.heartbeat_unknown_member.1 [J4 C2 P3 H3]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ ~s.callback_running
-    THEN LET s31 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.heartbeat_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s32 == \* forget_identity
-                    [s31 EXCEPT !.identity = "none"]
-             s33 == \* lose_instead
-                    [s32 EXCEPT !.lost = TRUE,
-                                !.keeps = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s34 == [s33 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s34)
-    \* REVOKING_PARTITION.heartbeat_unknown_member.2 [J4 C2 H3]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ s.callback_running
-    THEN LET s35 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s36 == \* forget_identity
-                    [s35 EXCEPT !.identity = "none"]
-             s37 == [s36 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s37)
-    \* ASSIGNING_PARTITIONS.heartbeat_unknown_member.1 [J4 C2 H3]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current /\ s.identity = "member"
-    THEN LET s38 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s39 == \* forget_identity
-                    [s38 EXCEPT !.identity = "none"]
-             s40 == [s39 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s40)
-    \* UNJOINED.heartbeat_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.heartbeat_unknown_member.4 [H3]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ ~(s.identity = "member" /\ (s.join_backoff \/ ~s.polled))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.heartbeat_unknown_member.4 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.heartbeat_unknown_member.3 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: OffsetCommit: the coordinator does not know this id
 RebalanceCommitUnknownMember(s, current) ==
-    \* PREPARE_REVOCATION.commit_unknown_member.2 [J4 H4 M2 H3 J2]
-    IF /\ s.rebalance = "PREPARE_REVOCATION"
-       /\ current
-       /\ s.coordinator_known
-       /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "UNJOINED"]
-             s3 == \* forget_identity
-                   [s2 EXCEPT !.identity = "none"]
-             s4 == \* drop_rebalance
-                   [s3 EXCEPT !.commit_step = "none",
-                              !.preparing = FALSE,
-                              !.follow_up = FALSE]
-             s5 == [s4 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s6 == TimeoutsHeartbeatsDisabled(s5)
-         IN  RebalanceJoinNeeded(s6)
-    \* PARTITION_REVOKED.commit_unknown_member.2 [J4 H4 M2 H3 J2]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-    THEN LET s7 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s8 == [s7 EXCEPT !.rebalance = "UNJOINED"]
-             s9 == \* forget_identity
-                   [s8 EXCEPT !.identity = "none"]
-             s10 == \* drop_rebalance
-                    [s9 EXCEPT !.commit_step = "none",
-                               !.preparing = FALSE,
-                               !.follow_up = FALSE]
-             s11 == [s10 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s12 == TimeoutsHeartbeatsDisabled(s11)
-         IN  RebalanceJoinNeeded(s12)
-    \* STABLE.commit_unknown_member.2 [J4 H4 M2 H3 J2]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-    THEN LET s13 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.commit_unknown_member.2 [J4 H4 M2 H3 J2]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s3 == TimeoutsHeartbeatsDisabled(s2)
+                    IN  RebalanceJoinNeeded(s3)
+               \* PREPARE_REVOCATION.commit_unknown_member.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s14 == [s13 EXCEPT !.rebalance = "UNJOINED"]
-             s15 == \* forget_identity
-                    [s14 EXCEPT !.identity = "none"]
-             s16 == \* drop_rebalance
-                    [s15 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s17 == [s16 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s18 == TimeoutsHeartbeatsDisabled(s17)
-         IN  RebalanceJoinNeeded(s18)
-    \* REVOKING_PARTITION.commit_unknown_member.1 [J4 C2 P3 H3]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity = "member"
-            /\ ~s.callback_running
-    THEN LET s19 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.commit_unknown_member.2 [J4 H4 M2 H3 J2]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+               THEN LET s4 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s5 == [s4 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s6 == TimeoutsHeartbeatsDisabled(s5)
+                    IN  RebalanceJoinNeeded(s6)
+               \* PARTITION_REVOKED.commit_unknown_member.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s20 == \* forget_identity
-                    [s19 EXCEPT !.identity = "none"]
-             s21 == \* lose_instead
-                    [s20 EXCEPT !.lost = TRUE,
-                                !.keeps = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s22 == [s21 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s22)
-    \* REVOKING_PARTITION.commit_unknown_member.2 [J4 C2 H3]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity = "member"
-            /\ s.callback_running
-    THEN LET s23 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.commit_unknown_member.2 [J4 H4 M2 H3 J2]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+               THEN LET s7 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s8 == [s7 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s9 == TimeoutsHeartbeatsDisabled(s8)
+                    IN  RebalanceJoinNeeded(s9)
+               \* STABLE.commit_unknown_member.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s24 == \* forget_identity
-                    [s23 EXCEPT !.identity = "none"]
-             s25 == [s24 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s25)
-    \* ASSIGNING_PARTITIONS.commit_unknown_member.1 [J4 C2 H3]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity = "member"
-    THEN LET s26 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.commit_unknown_member.1 [J4 C2 P3 H3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.identity = "member"
+                  /\ ~s.callback_running
+               THEN LET s10 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s11 == \* forget_identity
+                               [s10 EXCEPT !.identity = "none",
+                                           \* lose_instead
+                                           !.lost = TRUE,
+                                           !.keeps = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s11)
+               \* REVOKING_PARTITION.commit_unknown_member.2 [J4 C2 H3]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.identity = "member"
+                       /\ s.callback_running
+               THEN LET s12 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s13 == \* forget_identity
+                               [s12 EXCEPT !.identity = "none",
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s13)
+               \* REVOKING_PARTITION.commit_unknown_member.4 [M7]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s27 == \* forget_identity
-                    [s26 EXCEPT !.identity = "none"]
-             s28 == [s27 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s28)
-    \* REVOKING_PARTITION.commit_unknown_member.4 [M7]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.commit_unknown_member.3 [M7]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* UNJOINED.commit_unknown_member.2 [M7]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.commit_unknown_member.2 [M7]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.commit_unknown_member.2 [M7]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.commit_unknown_member.4 [M7]
-    ELSE IF /\ s.rebalance = "PREPARE_REVOCATION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.commit_unknown_member.4 [M7]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.commit_unknown_member.4 [M7]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.commit_unknown_member.5 [M7]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.commit_unknown_member.4 [M7]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+               \* REVOKING_PARTITION.commit_unknown_member.5 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.commit_unknown_member.1 [J4 C2 H3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.identity = "member"
+               THEN LET s14 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s15 == \* forget_identity
+                               [s14 EXCEPT !.identity = "none",
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s15)
+               \* ASSIGNING_PARTITIONS.commit_unknown_member.3 [M7]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               \* ASSIGNING_PARTITIONS.commit_unknown_member.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.commit_unknown_member.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.commit_unknown_member.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.commit_unknown_member.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: Heartbeat: an older or newer generation
 RebalanceHeartbeatIllegalGeneration(s, current) ==
-    \* PREPARE_REVOCATION.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
-    IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "UNJOINED"]
-             s3 == \* forget_generation
-                   [s2 EXCEPT !.identity = IF s2.identity /= "none" THEN "id" ELSE "none"]
-             s4 == \* drop_rebalance
-                   [s3 EXCEPT !.commit_step = "none",
-                              !.preparing = FALSE,
-                              !.follow_up = FALSE]
-             s5 == [s4 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s6 == TimeoutsHeartbeatsDisabled(s5)
-         IN  RebalanceJoinNeeded(s6)
-    \* PARTITION_REVOKED.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN LET s7 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s8 == [s7 EXCEPT !.rebalance = "UNJOINED"]
-             s9 == \* forget_generation
-                   [s8 EXCEPT !.identity = IF s8.identity /= "none" THEN "id" ELSE "none"]
-             s10 == \* drop_rebalance
-                    [s9 EXCEPT !.commit_step = "none",
-                               !.preparing = FALSE,
-                               !.follow_up = FALSE]
-             s11 == [s10 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s12 == TimeoutsHeartbeatsDisabled(s11)
-         IN  RebalanceJoinNeeded(s12)
-    \* COMPLETING_REBALANCE.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN LET s13 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_generation
+                                         !.identity = IF s1.identity /= "none" THEN "id" ELSE "none",
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s3 == TimeoutsHeartbeatsDisabled(s2)
+                    IN  RebalanceJoinNeeded(s3)
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
+               IF current
+               THEN LET s4 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s5 == [s4 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_generation
+                                         !.identity = IF s4.identity /= "none" THEN "id" ELSE "none",
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s6 == TimeoutsHeartbeatsDisabled(s5)
+                    IN  RebalanceJoinNeeded(s6)
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
+               IF current
+               THEN LET s7 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s8 == [s7 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_generation
+                                         !.identity = IF s7.identity /= "none" THEN "id" ELSE "none",
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s9 == TimeoutsHeartbeatsDisabled(s8)
+                    IN  RebalanceJoinNeeded(s9)
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
+               IF current
+               THEN LET s10 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s11 == [s10 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_generation
+                                           !.identity = IF s10.identity /= "none" THEN "id" ELSE "none",
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s12 == TimeoutsHeartbeatsDisabled(s11)
+                    IN  RebalanceJoinNeeded(s12)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.heartbeat_illegal_generation.2 [J4 H4 H3 J2]
+               IF current /\ s.identity = "member" /\ (s.join_backoff \/ ~s.polled)
+               THEN LET s13 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s14 == [s13 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_generation
+                                           !.identity = IF s13.identity /= "none" THEN "id" ELSE "none",
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s15 == TimeoutsHeartbeatsDisabled(s14)
+                    IN  RebalanceJoinNeeded(s15)
+               \* PREPARING_REBALANCE.heartbeat_illegal_generation.4 [H3]
+               ELSE IF current /\ ~(s.identity = "member" /\ (s.join_backoff \/ ~s.polled))
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s14 == [s13 EXCEPT !.rebalance = "UNJOINED"]
-             s15 == \* forget_generation
-                    [s14 EXCEPT !.identity = IF s14.identity /= "none" THEN "id" ELSE "none"]
-             s16 == \* drop_rebalance
-                    [s15 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s17 == [s16 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s18 == TimeoutsHeartbeatsDisabled(s17)
-         IN  RebalanceJoinNeeded(s18)
-    \* STABLE.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN LET s19 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.heartbeat_illegal_generation.1 [J4 C2 P3 H3]
+               IF current /\ s.identity = "member" /\ ~s.callback_running
+               THEN LET s16 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s17 == \* forget_generation
+                               [s16 EXCEPT !.identity = IF s16.identity /= "none" THEN "id" ELSE "none",
+                                           \* lose_instead
+                                           !.lost = TRUE,
+                                           !.keeps = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s17)
+               \* REVOKING_PARTITION.heartbeat_illegal_generation.2 [J4 C2 H3]
+               ELSE IF current /\ s.identity = "member" /\ s.callback_running
+               THEN LET s18 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s19 == \* forget_generation
+                               [s18 EXCEPT !.identity = IF s18.identity /= "none" THEN "id" ELSE "none",
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s19)
+               \* REVOKING_PARTITION.heartbeat_illegal_generation.4 [J9]
+               ELSE IF current /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s20 == [s19 EXCEPT !.rebalance = "UNJOINED"]
-             s21 == \* forget_generation
-                    [s20 EXCEPT !.identity = IF s20.identity /= "none" THEN "id" ELSE "none"]
-             s22 == \* drop_rebalance
-                    [s21 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s23 == [s22 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s24 == TimeoutsHeartbeatsDisabled(s23)
-         IN  RebalanceJoinNeeded(s24)
-    \* PREPARING_REBALANCE.heartbeat_illegal_generation.2 [J4 H4 H3 J2]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ s.identity = "member"
-            /\ s.join_backoff \/ ~s.polled
-    THEN LET s25 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.heartbeat_illegal_generation.1 [J4 C2 H3]
+               IF current /\ s.identity = "member"
+               THEN LET s20 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s21 == \* forget_generation
+                               [s20 EXCEPT !.identity = IF s20.identity /= "none" THEN "id" ELSE "none",
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s21)
+               \* ASSIGNING_PARTITIONS.heartbeat_illegal_generation.3 [J9]
+               ELSE IF current /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s26 == [s25 EXCEPT !.rebalance = "UNJOINED"]
-             s27 == \* forget_generation
-                    [s26 EXCEPT !.identity = IF s26.identity /= "none" THEN "id" ELSE "none"]
-             s28 == \* drop_rebalance
-                    [s27 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s29 == [s28 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s30 == TimeoutsHeartbeatsDisabled(s29)
-         IN  RebalanceJoinNeeded(s30)
-    \* REVOKING_PARTITION.heartbeat_illegal_generation.1 [J4 C2 P3 H3]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ ~s.callback_running
-    THEN LET s31 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.heartbeat_illegal_generation.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s32 == \* forget_generation
-                    [s31 EXCEPT !.identity = IF s31.identity /= "none" THEN "id" ELSE "none"]
-             s33 == \* lose_instead
-                    [s32 EXCEPT !.lost = TRUE,
-                                !.keeps = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s34 == [s33 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s34)
-    \* REVOKING_PARTITION.heartbeat_illegal_generation.2 [J4 C2 H3]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ s.callback_running
-    THEN LET s35 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s36 == \* forget_generation
-                    [s35 EXCEPT !.identity = IF s35.identity /= "none" THEN "id" ELSE "none"]
-             s37 == [s36 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s37)
-    \* ASSIGNING_PARTITIONS.heartbeat_illegal_generation.1 [J4 C2 H3]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current /\ s.identity = "member"
-    THEN LET s38 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s39 == \* forget_generation
-                    [s38 EXCEPT !.identity = IF s38.identity /= "none" THEN "id" ELSE "none"]
-             s40 == [s39 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s40)
-    \* UNJOINED.heartbeat_illegal_generation.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.heartbeat_illegal_generation.4 [H3]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ ~(s.identity = "member" /\ (s.join_backoff \/ ~s.polled))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.heartbeat_illegal_generation.4 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.heartbeat_illegal_generation.3 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: OffsetCommit: an older or newer generation
 RebalanceCommitIllegalGeneration(s, current) ==
-    \* PREPARE_REVOCATION.commit_illegal_generation.2 [J4 H4 M2 H3 J2]
-    IF /\ s.rebalance = "PREPARE_REVOCATION"
-       /\ current
-       /\ s.coordinator_known
-       /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "UNJOINED"]
-             s3 == \* forget_generation
-                   [s2 EXCEPT !.identity = IF s2.identity /= "none" THEN "id" ELSE "none"]
-             s4 == \* drop_rebalance
-                   [s3 EXCEPT !.commit_step = "none",
-                              !.preparing = FALSE,
-                              !.follow_up = FALSE]
-             s5 == [s4 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s6 == TimeoutsHeartbeatsDisabled(s5)
-         IN  RebalanceJoinNeeded(s6)
-    \* PARTITION_REVOKED.commit_illegal_generation.2 [J4 H4 M2 H3 J2]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-    THEN LET s7 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s8 == [s7 EXCEPT !.rebalance = "UNJOINED"]
-             s9 == \* forget_generation
-                   [s8 EXCEPT !.identity = IF s8.identity /= "none" THEN "id" ELSE "none"]
-             s10 == \* drop_rebalance
-                    [s9 EXCEPT !.commit_step = "none",
-                               !.preparing = FALSE,
-                               !.follow_up = FALSE]
-             s11 == [s10 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s12 == TimeoutsHeartbeatsDisabled(s11)
-         IN  RebalanceJoinNeeded(s12)
-    \* STABLE.commit_illegal_generation.2 [J4 H4 M2 H3 J2]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-    THEN LET s13 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.commit_illegal_generation.2 [J4 H4 M2 H3 J2]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_generation
+                                         !.identity = IF s1.identity /= "none" THEN "id" ELSE "none",
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s3 == TimeoutsHeartbeatsDisabled(s2)
+                    IN  RebalanceJoinNeeded(s3)
+               \* PREPARE_REVOCATION.commit_illegal_generation.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s14 == [s13 EXCEPT !.rebalance = "UNJOINED"]
-             s15 == \* forget_generation
-                    [s14 EXCEPT !.identity = IF s14.identity /= "none" THEN "id" ELSE "none"]
-             s16 == \* drop_rebalance
-                    [s15 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s17 == [s16 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s18 == TimeoutsHeartbeatsDisabled(s17)
-         IN  RebalanceJoinNeeded(s18)
-    \* REVOKING_PARTITION.commit_illegal_generation.1 [J4 C2 P3 H3]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity = "member"
-            /\ ~s.callback_running
-    THEN LET s19 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.commit_illegal_generation.2 [J4 H4 M2 H3 J2]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+               THEN LET s4 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s5 == [s4 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_generation
+                                         !.identity = IF s4.identity /= "none" THEN "id" ELSE "none",
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s6 == TimeoutsHeartbeatsDisabled(s5)
+                    IN  RebalanceJoinNeeded(s6)
+               \* PARTITION_REVOKED.commit_illegal_generation.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s20 == \* forget_generation
-                    [s19 EXCEPT !.identity = IF s19.identity /= "none" THEN "id" ELSE "none"]
-             s21 == \* lose_instead
-                    [s20 EXCEPT !.lost = TRUE,
-                                !.keeps = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s22 == [s21 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s22)
-    \* REVOKING_PARTITION.commit_illegal_generation.2 [J4 C2 H3]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity = "member"
-            /\ s.callback_running
-    THEN LET s23 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.commit_illegal_generation.2 [J4 H4 M2 H3 J2]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+               THEN LET s7 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s8 == [s7 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_generation
+                                         !.identity = IF s7.identity /= "none" THEN "id" ELSE "none",
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s9 == TimeoutsHeartbeatsDisabled(s8)
+                    IN  RebalanceJoinNeeded(s9)
+               \* STABLE.commit_illegal_generation.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s24 == \* forget_generation
-                    [s23 EXCEPT !.identity = IF s23.identity /= "none" THEN "id" ELSE "none"]
-             s25 == [s24 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s25)
-    \* ASSIGNING_PARTITIONS.commit_illegal_generation.1 [J4 C2 H3]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity = "member"
-    THEN LET s26 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.commit_illegal_generation.1 [J4 C2 P3 H3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.identity = "member"
+                  /\ ~s.callback_running
+               THEN LET s10 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s11 == \* forget_generation
+                               [s10 EXCEPT !.identity = IF s10.identity /= "none" THEN "id" ELSE "none",
+                                           \* lose_instead
+                                           !.lost = TRUE,
+                                           !.keeps = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s11)
+               \* REVOKING_PARTITION.commit_illegal_generation.2 [J4 C2 H3]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.identity = "member"
+                       /\ s.callback_running
+               THEN LET s12 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s13 == \* forget_generation
+                               [s12 EXCEPT !.identity = IF s12.identity /= "none" THEN "id" ELSE "none",
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s13)
+               \* REVOKING_PARTITION.commit_illegal_generation.4 [M7]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s27 == \* forget_generation
-                    [s26 EXCEPT !.identity = IF s26.identity /= "none" THEN "id" ELSE "none"]
-             s28 == [s27 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s28)
-    \* REVOKING_PARTITION.commit_illegal_generation.4 [M7]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.commit_illegal_generation.3 [M7]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* UNJOINED.commit_illegal_generation.2 [M7]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.commit_illegal_generation.2 [M7]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.commit_illegal_generation.2 [M7]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.commit_illegal_generation.4 [M7]
-    ELSE IF /\ s.rebalance = "PREPARE_REVOCATION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.commit_illegal_generation.4 [M7]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.commit_illegal_generation.4 [M7]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.commit_illegal_generation.5 [M7]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.commit_illegal_generation.4 [M7]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+               \* REVOKING_PARTITION.commit_illegal_generation.5 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.commit_illegal_generation.1 [J4 C2 H3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.identity = "member"
+               THEN LET s14 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s15 == \* forget_generation
+                               [s14 EXCEPT !.identity = IF s14.identity /= "none" THEN "id" ELSE "none",
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s15)
+               \* ASSIGNING_PARTITIONS.commit_illegal_generation.3 [M7]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               \* ASSIGNING_PARTITIONS.commit_illegal_generation.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.commit_illegal_generation.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.commit_illegal_generation.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.commit_illegal_generation.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: Heartbeat: another process has this instance id
 RebalanceHeartbeatFenced(s, current) ==
-    \* PREPARE_REVOCATION.heartbeat_fenced.2 [X2 H3]
-    IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "UNJOINED"]
-             s3 == \* forget_identity
-                   [s2 EXCEPT !.identity = "none"]
-             s4 == \* await_poll
-                   [s3 EXCEPT !.polled = FALSE]
-             s5 == \* drop_rebalance
-                   [s4 EXCEPT !.commit_step = "none",
-                              !.preparing = FALSE,
-                              !.follow_up = FALSE]
-             s6 == [s5 EXCEPT !.raised = TRUE]
-             s7 == [s6 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s7)
-    \* PARTITION_REVOKED.heartbeat_fenced.2 [X2 H3]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN LET s8 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s9 == [s8 EXCEPT !.rebalance = "UNJOINED"]
-             s10 == \* forget_identity
-                    [s9 EXCEPT !.identity = "none"]
-             s11 == \* await_poll
-                    [s10 EXCEPT !.polled = FALSE]
-             s12 == \* drop_rebalance
-                    [s11 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s13 == [s12 EXCEPT !.raised = TRUE]
-             s14 == [s13 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s14)
-    \* COMPLETING_REBALANCE.heartbeat_fenced.2 [X2 H3]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN LET s15 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.heartbeat_fenced.2 [X2 H3]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.raised = TRUE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s2)
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.heartbeat_fenced.2 [X2 H3]
+               IF current
+               THEN LET s3 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s4 == [s3 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.raised = TRUE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s4)
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.heartbeat_fenced.2 [X2 H3]
+               IF current
+               THEN LET s5 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s6 == [s5 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.raised = TRUE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s6)
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.heartbeat_fenced.2 [X2 H3]
+               IF current
+               THEN LET s7 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s8 == [s7 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.raised = TRUE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s8)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.heartbeat_fenced.2 [X2 H3]
+               IF current /\ s.identity = "member" /\ (s.join_backoff \/ ~s.polled)
+               THEN LET s9 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s10 == [s9 EXCEPT !.rebalance = "UNJOINED",
+                                          \* forget_identity
+                                          !.identity = "none",
+                                          \* await_poll
+                                          !.polled = FALSE,
+                                          \* drop_rebalance
+                                          !.commit_step = "none",
+                                          !.preparing = FALSE,
+                                          !.follow_up = FALSE,
+                                          !.raised = TRUE,
+                                          !.in_group = FALSE,
+                                          !.heartbeat_out = FALSE,
+                                          !.beat_due = FALSE,
+                                          !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s10)
+               \* PREPARING_REBALANCE.heartbeat_fenced.4 [H3]
+               ELSE IF current /\ ~(s.identity = "member" /\ (s.join_backoff \/ ~s.polled))
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s16 == [s15 EXCEPT !.rebalance = "UNJOINED"]
-             s17 == \* forget_identity
-                    [s16 EXCEPT !.identity = "none"]
-             s18 == \* await_poll
-                    [s17 EXCEPT !.polled = FALSE]
-             s19 == \* drop_rebalance
-                    [s18 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s20 == [s19 EXCEPT !.raised = TRUE]
-             s21 == [s20 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s21)
-    \* STABLE.heartbeat_fenced.2 [X2 H3]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN LET s22 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.heartbeat_fenced.1 [X2 C2 P3 H3]
+               IF current /\ s.identity = "member" /\ ~s.callback_running
+               THEN LET s11 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s12 == \* forget_identity
+                               [s11 EXCEPT !.identity = "none",
+                                           \* await_poll
+                                           !.polled = FALSE,
+                                           \* lose_instead
+                                           !.lost = TRUE,
+                                           !.keeps = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.raised = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s12)
+               \* REVOKING_PARTITION.heartbeat_fenced.2 [X2 C2 H3]
+               ELSE IF current /\ s.identity = "member" /\ s.callback_running
+               THEN LET s13 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s14 == \* forget_identity
+                               [s13 EXCEPT !.identity = "none",
+                                           \* await_poll
+                                           !.polled = FALSE,
+                                           !.raised = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s14)
+               \* REVOKING_PARTITION.heartbeat_fenced.4 [J9]
+               ELSE IF current /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s23 == [s22 EXCEPT !.rebalance = "UNJOINED"]
-             s24 == \* forget_identity
-                    [s23 EXCEPT !.identity = "none"]
-             s25 == \* await_poll
-                    [s24 EXCEPT !.polled = FALSE]
-             s26 == \* drop_rebalance
-                    [s25 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s27 == [s26 EXCEPT !.raised = TRUE]
-             s28 == [s27 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s28)
-    \* PREPARING_REBALANCE.heartbeat_fenced.2 [X2 H3]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ s.identity = "member"
-            /\ s.join_backoff \/ ~s.polled
-    THEN LET s29 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.heartbeat_fenced.1 [X2 C2 H3]
+               IF current /\ s.identity = "member"
+               THEN LET s15 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s16 == \* forget_identity
+                               [s15 EXCEPT !.identity = "none",
+                                           \* await_poll
+                                           !.polled = FALSE,
+                                           !.raised = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s16)
+               \* ASSIGNING_PARTITIONS.heartbeat_fenced.3 [J9]
+               ELSE IF current /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s30 == [s29 EXCEPT !.rebalance = "UNJOINED"]
-             s31 == \* forget_identity
-                    [s30 EXCEPT !.identity = "none"]
-             s32 == \* await_poll
-                    [s31 EXCEPT !.polled = FALSE]
-             s33 == \* drop_rebalance
-                    [s32 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s34 == [s33 EXCEPT !.raised = TRUE]
-             s35 == [s34 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s35)
-    \* REVOKING_PARTITION.heartbeat_fenced.1 [X2 C2 P3 H3]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ ~s.callback_running
-    THEN LET s36 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.heartbeat_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s37 == \* forget_identity
-                    [s36 EXCEPT !.identity = "none"]
-             s38 == \* await_poll
-                    [s37 EXCEPT !.polled = FALSE]
-             s39 == \* lose_instead
-                    [s38 EXCEPT !.lost = TRUE,
-                                !.keeps = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s40 == [s39 EXCEPT !.raised = TRUE]
-             s41 == [s40 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s41)
-    \* REVOKING_PARTITION.heartbeat_fenced.2 [X2 C2 H3]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ s.callback_running
-    THEN LET s42 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s43 == \* forget_identity
-                    [s42 EXCEPT !.identity = "none"]
-             s44 == \* await_poll
-                    [s43 EXCEPT !.polled = FALSE]
-             s45 == [s44 EXCEPT !.raised = TRUE]
-             s46 == [s45 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s46)
-    \* ASSIGNING_PARTITIONS.heartbeat_fenced.1 [X2 C2 H3]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current /\ s.identity = "member"
-    THEN LET s47 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s48 == \* forget_identity
-                    [s47 EXCEPT !.identity = "none"]
-             s49 == \* await_poll
-                    [s48 EXCEPT !.polled = FALSE]
-             s50 == [s49 EXCEPT !.raised = TRUE]
-             s51 == [s50 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s51)
-    \* UNJOINED.heartbeat_fenced.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.heartbeat_fenced.4 [H3]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ ~(s.identity = "member" /\ (s.join_backoff \/ ~s.polled))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.heartbeat_fenced.4 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.heartbeat_fenced.3 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: OffsetCommit: another process has this instance id
 RebalanceCommitFenced(s, current) ==
-    \* PREPARE_REVOCATION.commit_fenced.2 [X2 H3]
-    IF /\ s.rebalance = "PREPARE_REVOCATION"
-       /\ current
-       /\ s.coordinator_known
-       /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "UNJOINED"]
-             s3 == \* forget_identity
-                   [s2 EXCEPT !.identity = "none"]
-             s4 == \* await_poll
-                   [s3 EXCEPT !.polled = FALSE]
-             s5 == \* drop_rebalance
-                   [s4 EXCEPT !.commit_step = "none",
-                              !.preparing = FALSE,
-                              !.follow_up = FALSE]
-             s6 == [s5 EXCEPT !.raised = TRUE]
-             s7 == [s6 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s7)
-    \* PARTITION_REVOKED.commit_fenced.2 [X2 H3]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-    THEN LET s8 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s9 == [s8 EXCEPT !.rebalance = "UNJOINED"]
-             s10 == \* forget_identity
-                    [s9 EXCEPT !.identity = "none"]
-             s11 == \* await_poll
-                    [s10 EXCEPT !.polled = FALSE]
-             s12 == \* drop_rebalance
-                    [s11 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s13 == [s12 EXCEPT !.raised = TRUE]
-             s14 == [s13 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s14)
-    \* STABLE.commit_fenced.2 [X2 H3]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-    THEN LET s15 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.commit_fenced.2 [X2 H3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.raised = TRUE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s2)
+               \* PREPARE_REVOCATION.commit_fenced.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s16 == [s15 EXCEPT !.rebalance = "UNJOINED"]
-             s17 == \* forget_identity
-                    [s16 EXCEPT !.identity = "none"]
-             s18 == \* await_poll
-                    [s17 EXCEPT !.polled = FALSE]
-             s19 == \* drop_rebalance
-                    [s18 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s20 == [s19 EXCEPT !.raised = TRUE]
-             s21 == [s20 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s21)
-    \* REVOKING_PARTITION.commit_fenced.1 [X2 C2 P3 H3]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity = "member"
-            /\ ~s.callback_running
-    THEN LET s22 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.commit_fenced.2 [X2 H3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+               THEN LET s3 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s4 == [s3 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.raised = TRUE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s4)
+               \* PARTITION_REVOKED.commit_fenced.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s23 == \* forget_identity
-                    [s22 EXCEPT !.identity = "none"]
-             s24 == \* await_poll
-                    [s23 EXCEPT !.polled = FALSE]
-             s25 == \* lose_instead
-                    [s24 EXCEPT !.lost = TRUE,
-                                !.keeps = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s26 == [s25 EXCEPT !.raised = TRUE]
-             s27 == [s26 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s27)
-    \* REVOKING_PARTITION.commit_fenced.2 [X2 C2 H3]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity = "member"
-            /\ s.callback_running
-    THEN LET s28 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.commit_fenced.2 [X2 H3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+               THEN LET s5 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s6 == [s5 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.raised = TRUE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s6)
+               \* STABLE.commit_fenced.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s29 == \* forget_identity
-                    [s28 EXCEPT !.identity = "none"]
-             s30 == \* await_poll
-                    [s29 EXCEPT !.polled = FALSE]
-             s31 == [s30 EXCEPT !.raised = TRUE]
-             s32 == [s31 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s32)
-    \* ASSIGNING_PARTITIONS.commit_fenced.1 [X2 C2 H3]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity = "member"
-    THEN LET s33 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.commit_fenced.1 [X2 C2 P3 H3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.identity = "member"
+                  /\ ~s.callback_running
+               THEN LET s7 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s8 == \* forget_identity
+                              [s7 EXCEPT !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* lose_instead
+                                         !.lost = TRUE,
+                                         !.keeps = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.will_own = FALSE,
+                                         !.raised = TRUE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s8)
+               \* REVOKING_PARTITION.commit_fenced.2 [X2 C2 H3]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.identity = "member"
+                       /\ s.callback_running
+               THEN LET s9 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s10 == \* forget_identity
+                               [s9 EXCEPT !.identity = "none",
+                                          \* await_poll
+                                          !.polled = FALSE,
+                                          !.raised = TRUE,
+                                          !.in_group = FALSE,
+                                          !.heartbeat_out = FALSE,
+                                          !.beat_due = FALSE,
+                                          !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s10)
+               \* REVOKING_PARTITION.commit_fenced.4 [M7]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s34 == \* forget_identity
-                    [s33 EXCEPT !.identity = "none"]
-             s35 == \* await_poll
-                    [s34 EXCEPT !.polled = FALSE]
-             s36 == [s35 EXCEPT !.raised = TRUE]
-             s37 == [s36 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s37)
-    \* REVOKING_PARTITION.commit_fenced.4 [M7]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.commit_fenced.3 [M7]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* UNJOINED.commit_fenced.2 [M7]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.commit_fenced.2 [M7]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.commit_fenced.2 [M7]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.commit_fenced.4 [M7]
-    ELSE IF /\ s.rebalance = "PREPARE_REVOCATION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.commit_fenced.4 [M7]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.commit_fenced.4 [M7]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.commit_fenced.5 [M7]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.commit_fenced.4 [M7]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+               \* REVOKING_PARTITION.commit_fenced.5 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.commit_fenced.1 [X2 C2 H3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.identity = "member"
+               THEN LET s11 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s12 == \* forget_identity
+                               [s11 EXCEPT !.identity = "none",
+                                           \* await_poll
+                                           !.polled = FALSE,
+                                           !.raised = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s12)
+               \* ASSIGNING_PARTITIONS.commit_fenced.3 [M7]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               \* ASSIGNING_PARTITIONS.commit_fenced.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.commit_fenced.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.commit_fenced.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.commit_fenced.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: unsubscribe(), or close() after its commit; the server event CLOSE
 RebalanceLeaveRequested(s) ==
-    \* PREPARE_REVOCATION.leave_requested.1 [C7 L2]
-    IF s.rebalance = "PREPARE_REVOCATION" /\ s.owned
-    THEN LET s1 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s2 == \* start_leaving
-                   [s1 EXCEPT !.leaving = TRUE,
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.leave_requested.1 [C7 L2]
+               IF s.owned
+               THEN LET s1 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                        \* start_leaving
+                                        !.leaving = TRUE,
+                                        !.commit_step = "none",
+                                        !.preparing = FALSE,
+                                        !.follow_up = FALSE,
+                                        !.join_backoff = FALSE,
+                                        \* pause_owned
+                                        !.keeps = FALSE,
+                                        \* send_revoke_partitions
+                                        !.lost = FALSE,
+                                        !.callback_running = FALSE,
+                                        !.pending_said = TRUE]
+                        s2 == IF s1.fault = "none" /\ ~(~s1.revoke_due)
+                              THEN [s1 EXCEPT !.fault = "callbacks-alternate"]
+                              ELSE s1
+                        s3 == IF s2.fault = "none" /\ ~s2.pending_said
+                              THEN [s2 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s2
+                        s4 == IF s3.fault = "none" /\ ~(~(s3.lost \/ s3.leaving) \/ s3.owned)
+                              THEN [s3 EXCEPT !.fault = "lost-was-owned"]
+                              ELSE s3
+                        s5 == IF /\ s4.fault = "none"
+                                 /\ ~(~s4.lost \/ s4.given /= "member" \/ ~s4.assign_due)
+                              THEN [s4 EXCEPT !.fault = "lost-by-losing"]
+                              ELSE s4
+                        s6 == IF /\ s5.fault = "none"
+                                 /\ ~(\/ s5.commit_done
+                                      \/ ~(s5.auto_commit /\ s5.owned)
+                                      \/ s5.lost
+                                      \/ s5.leaving)
+                              THEN [s5 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s5
+                    IN  [s6 EXCEPT !.revoke_due = TRUE]
+               \* PREPARE_REVOCATION.leave_requested.2 [L1 L2 L3]
+               ELSE IF ~s.owned
+               THEN LET s7 == [s EXCEPT !.rebalance = "UNJOINED",
+                                        \* leave
+                                        !.leaving = FALSE,
+                                        !.subscribed = FALSE,
+                                        !.polled = FALSE,
+                                        !.join_backoff = FALSE,
+                                        !.follow_up = FALSE,
+                                        !.commit_step = "none",
+                                        !.preparing = FALSE,
+                                        !.will_own = FALSE,
+                                        !.keeps = FALSE]
+                        s8 == IF s7.fault = "none" /\ ~s7.leave_asked
+                              THEN [s7 EXCEPT !.fault = "leaves-if-asked"]
+                              ELSE s7
+                        s9 == [s8 EXCEPT !.leave_asked = FALSE,
+                                         !.left = TRUE,
+                                         !.call_out = "none",
+                                         !.generation_unused = FALSE,
+                                         !.commit_out = FALSE,
+                                         !.may_join = FALSE,
+                                         !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s9)
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.leave_requested.1 [C7 L2]
+               IF s.owned
+               THEN LET s10 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* start_leaving
+                                         !.leaving = TRUE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.join_backoff = FALSE,
+                                         \* pause_owned
+                                         !.keeps = FALSE,
+                                         \* send_revoke_partitions
+                                         !.lost = FALSE,
+                                         !.callback_running = FALSE,
+                                         !.pending_said = TRUE]
+                        s11 == IF s10.fault = "none" /\ ~(~s10.revoke_due)
+                               THEN [s10 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s10
+                        s12 == IF s11.fault = "none" /\ ~s11.pending_said
+                               THEN [s11 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s11
+                        s13 == IF s12.fault = "none" /\ ~(~(s12.lost \/ s12.leaving) \/ s12.owned)
+                               THEN [s12 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s12
+                        s14 == IF /\ s13.fault = "none"
+                                  /\ ~(~s13.lost \/ s13.given /= "member" \/ ~s13.assign_due)
+                               THEN [s13 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s13
+                        s15 == IF /\ s14.fault = "none"
+                                  /\ ~(\/ s14.commit_done
+                                       \/ ~(s14.auto_commit /\ s14.owned)
+                                       \/ s14.lost
+                                       \/ s14.leaving)
+                               THEN [s14 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s14
+                    IN  [s15 EXCEPT !.revoke_due = TRUE]
+               \* PARTITION_REVOKED.leave_requested.2 [L1 L2 L3]
+               ELSE IF ~s.owned
+               THEN LET s16 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* leave
+                                         !.leaving = FALSE,
+                                         !.subscribed = FALSE,
+                                         !.polled = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.will_own = FALSE,
+                                         !.keeps = FALSE]
+                        s17 == IF s16.fault = "none" /\ ~s16.leave_asked
+                               THEN [s16 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s16
+                        s18 == [s17 EXCEPT !.leave_asked = FALSE,
+                                           !.left = TRUE,
+                                           !.call_out = "none",
+                                           !.generation_unused = FALSE,
+                                           !.commit_out = FALSE,
+                                           !.may_join = FALSE,
+                                           !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s18)
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.leave_requested.1 [C7 L2]
+               IF s.owned
+               THEN LET s19 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* start_leaving
+                                         !.leaving = TRUE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.join_backoff = FALSE,
+                                         \* pause_owned
+                                         !.keeps = FALSE,
+                                         \* send_revoke_partitions
+                                         !.lost = FALSE,
+                                         !.callback_running = FALSE,
+                                         !.pending_said = TRUE]
+                        s20 == IF s19.fault = "none" /\ ~(~s19.revoke_due)
+                               THEN [s19 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s19
+                        s21 == IF s20.fault = "none" /\ ~s20.pending_said
+                               THEN [s20 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s20
+                        s22 == IF s21.fault = "none" /\ ~(~(s21.lost \/ s21.leaving) \/ s21.owned)
+                               THEN [s21 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s21
+                        s23 == IF /\ s22.fault = "none"
+                                  /\ ~(~s22.lost \/ s22.given /= "member" \/ ~s22.assign_due)
+                               THEN [s22 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s22
+                        s24 == IF /\ s23.fault = "none"
+                                  /\ ~(\/ s23.commit_done
+                                       \/ ~(s23.auto_commit /\ s23.owned)
+                                       \/ s23.lost
+                                       \/ s23.leaving)
+                               THEN [s23 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s23
+                    IN  [s24 EXCEPT !.revoke_due = TRUE]
+               \* STABLE.leave_requested.2 [L1 L2 L3]
+               ELSE IF ~s.owned
+               THEN LET s25 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* leave
+                                         !.leaving = FALSE,
+                                         !.subscribed = FALSE,
+                                         !.polled = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.will_own = FALSE,
+                                         !.keeps = FALSE]
+                        s26 == IF s25.fault = "none" /\ ~s25.leave_asked
+                               THEN [s25 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s25
+                        s27 == [s26 EXCEPT !.leave_asked = FALSE,
+                                           !.left = TRUE,
+                                           !.call_out = "none",
+                                           !.generation_unused = FALSE,
+                                           !.commit_out = FALSE,
+                                           !.may_join = FALSE,
+                                           !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s27)
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.leave_requested.1 [C7 L2]
+               IF s.owned /\ s.identity = "member"
+               THEN LET s28 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* start_leaving
+                                         !.leaving = TRUE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.join_backoff = FALSE,
+                                         \* pause_owned
+                                         !.keeps = FALSE,
+                                         \* send_revoke_partitions
+                                         !.lost = FALSE,
+                                         !.callback_running = FALSE,
+                                         !.pending_said = TRUE]
+                        s29 == IF s28.fault = "none" /\ ~(~s28.revoke_due)
+                               THEN [s28 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s28
+                        s30 == IF s29.fault = "none" /\ ~s29.pending_said
+                               THEN [s29 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s29
+                        s31 == IF s30.fault = "none" /\ ~(~(s30.lost \/ s30.leaving) \/ s30.owned)
+                               THEN [s30 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s30
+                        s32 == IF /\ s31.fault = "none"
+                                  /\ ~(~s31.lost \/ s31.given /= "member" \/ ~s31.assign_due)
+                               THEN [s31 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s31
+                        s33 == IF /\ s32.fault = "none"
+                                  /\ ~(\/ s32.commit_done
+                                       \/ ~(s32.auto_commit /\ s32.owned)
+                                       \/ s32.lost
+                                       \/ s32.leaving)
+                               THEN [s32 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s32
+                    IN  [s33 EXCEPT !.revoke_due = TRUE]
+               \* ASSIGNING_PARTITIONS.leave_requested.2 [C7 C2 L2]
+               ELSE IF s.owned /\ s.identity /= "member"
+               THEN LET s34 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* start_leaving
+                                         !.leaving = TRUE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.join_backoff = FALSE,
+                                         \* lose_but_stay
+                                         !.lost = TRUE,
+                                         !.callback_running = FALSE,
+                                         !.keeps = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.will_own = FALSE,
+                                         !.pending_said = TRUE]
+                        s35 == IF s34.fault = "none" /\ ~(~s34.revoke_due)
+                               THEN [s34 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s34
+                        s36 == IF s35.fault = "none" /\ ~s35.pending_said
+                               THEN [s35 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s35
+                        s37 == IF s36.fault = "none" /\ ~(~(s36.lost \/ s36.leaving) \/ s36.owned)
+                               THEN [s36 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s36
+                        s38 == IF /\ s37.fault = "none"
+                                  /\ ~(~s37.lost \/ s37.given /= "member" \/ ~s37.assign_due)
+                               THEN [s37 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s37
+                        s39 == IF /\ s38.fault = "none"
+                                  /\ ~(\/ s38.commit_done
+                                       \/ ~(s38.auto_commit /\ s38.owned)
+                                       \/ s38.lost
+                                       \/ s38.leaving)
+                               THEN [s38 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s38
+                    IN  [s39 EXCEPT !.revoke_due = TRUE]
+               \* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3]
+               ELSE IF ~s.owned
+               THEN LET s40 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* leave
+                                         !.leaving = FALSE,
+                                         !.subscribed = FALSE,
+                                         !.polled = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.will_own = FALSE,
+                                         !.keeps = FALSE]
+                        s41 == IF s40.fault = "none" /\ ~s40.leave_asked
+                               THEN [s40 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s40
+                        s42 == [s41 EXCEPT !.leave_asked = FALSE,
+                                           !.left = TRUE,
+                                           !.call_out = "none",
+                                           !.generation_unused = FALSE,
+                                           !.commit_out = FALSE,
+                                           !.may_join = FALSE,
+                                           !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s42)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.leave_requested.1 [C7 L2 L3]
+               IF s.owned
+               THEN LET s43 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* start_leaving
+                                         !.leaving = TRUE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.join_backoff = FALSE,
+                                         \* lose_but_stay
+                                         !.lost = TRUE,
+                                         !.callback_running = FALSE,
+                                         !.keeps = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.will_own = FALSE,
+                                         !.pending_said = TRUE]
+                        s44 == IF s43.fault = "none" /\ ~(~s43.revoke_due)
+                               THEN [s43 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s43
+                        s45 == IF s44.fault = "none" /\ ~s44.pending_said
+                               THEN [s44 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s44
+                        s46 == IF s45.fault = "none" /\ ~(~(s45.lost \/ s45.leaving) \/ s45.owned)
+                               THEN [s45 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s45
+                        s47 == IF /\ s46.fault = "none"
+                                  /\ ~(~s46.lost \/ s46.given /= "member" \/ ~s46.assign_due)
+                               THEN [s46 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s46
+                        s48 == IF /\ s47.fault = "none"
+                                  /\ ~(\/ s47.commit_done
+                                       \/ ~(s47.auto_commit /\ s47.owned)
+                                       \/ s47.lost
+                                       \/ s47.leaving)
+                               THEN [s47 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s47
+                    IN  [s48 EXCEPT !.revoke_due = TRUE]
+               \* PREPARING_REBALANCE.leave_requested.2 [L1 L2 L3]
+               ELSE IF ~s.owned
+               THEN LET s49 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* leave
+                                         !.leaving = FALSE,
+                                         !.subscribed = FALSE,
+                                         !.polled = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.will_own = FALSE,
+                                         !.keeps = FALSE]
+                        s50 == IF s49.fault = "none" /\ ~s49.leave_asked
+                               THEN [s49 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s49
+                        s51 == [s50 EXCEPT !.leave_asked = FALSE,
+                                           !.left = TRUE,
+                                           !.call_out = "none",
+                                           !.generation_unused = FALSE,
+                                           !.commit_out = FALSE,
+                                           !.may_join = FALSE,
+                                           !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s51)
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.leave_requested.1 [C7 L2 L3]
+               IF s.owned
+               THEN LET s52 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* start_leaving
+                                         !.leaving = TRUE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.join_backoff = FALSE,
+                                         \* lose_but_stay
+                                         !.lost = TRUE,
+                                         !.callback_running = FALSE,
+                                         !.keeps = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.will_own = FALSE,
+                                         !.pending_said = TRUE]
+                        s53 == IF s52.fault = "none" /\ ~(~s52.revoke_due)
+                               THEN [s52 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s52
+                        s54 == IF s53.fault = "none" /\ ~s53.pending_said
+                               THEN [s53 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s53
+                        s55 == IF s54.fault = "none" /\ ~(~(s54.lost \/ s54.leaving) \/ s54.owned)
+                               THEN [s54 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s54
+                        s56 == IF /\ s55.fault = "none"
+                                  /\ ~(~s55.lost \/ s55.given /= "member" \/ ~s55.assign_due)
+                               THEN [s55 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s55
+                        s57 == IF /\ s56.fault = "none"
+                                  /\ ~(\/ s56.commit_done
+                                       \/ ~(s56.auto_commit /\ s56.owned)
+                                       \/ s56.lost
+                                       \/ s56.leaving)
+                               THEN [s56 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s56
+                    IN  [s57 EXCEPT !.revoke_due = TRUE]
+               \* COMPLETING_REBALANCE.leave_requested.2 [L1 L2 L3]
+               ELSE IF ~s.owned
+               THEN LET s58 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* leave
+                                         !.leaving = FALSE,
+                                         !.subscribed = FALSE,
+                                         !.polled = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.will_own = FALSE,
+                                         !.keeps = FALSE]
+                        s59 == IF s58.fault = "none" /\ ~s58.leave_asked
+                               THEN [s58 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s58
+                        s60 == [s59 EXCEPT !.leave_asked = FALSE,
+                                           !.left = TRUE,
+                                           !.call_out = "none",
+                                           !.generation_unused = FALSE,
+                                           !.commit_out = FALSE,
+                                           !.may_join = FALSE,
+                                           !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s60)
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.leave_requested.1 [L1 L2 L3]
+               IF s.subscribed \/ s.identity /= "none"
+               THEN LET s61 == \* leave
+                               [s EXCEPT !.leaving = FALSE,
+                                         !.subscribed = FALSE,
+                                         !.polled = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.will_own = FALSE,
+                                         !.keeps = FALSE]
+                        s62 == IF s61.fault = "none" /\ ~s61.leave_asked
+                               THEN [s61 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s61
+                        s63 == [s62 EXCEPT !.leave_asked = FALSE,
+                                           !.left = TRUE,
+                                           !.call_out = "none",
+                                           !.generation_unused = FALSE,
+                                           !.commit_out = FALSE,
+                                           !.may_join = FALSE,
+                                           !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s63)
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.leave_requested.1 [C7 L2]
+               IF ~s.leaving
+               THEN \* start_leaving
+                    [s EXCEPT !.leaving = TRUE,
                               !.commit_step = "none",
                               !.preparing = FALSE,
                               !.follow_up = FALSE,
                               !.join_backoff = FALSE]
-             s3 == \* pause_owned
-                   [s2 EXCEPT !.keeps = FALSE]
-             s4 == \* send_revoke_partitions
-                   [s3 EXCEPT !.lost = FALSE,
-                              !.callback_running = FALSE]
-             s5 == [s4 EXCEPT !.pending_said = TRUE]
-             s6 == IF s5.fault = "none" /\ ~(~s5.revoke_due)
-                   THEN [s5 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s5
-             s7 == IF s6.fault = "none" /\ ~s6.pending_said
-                   THEN [s6 EXCEPT !.fault = "paused-before-revoked"]
-                   ELSE s6
-         IN  [s7 EXCEPT !.revoke_due = TRUE]
-    \* PARTITION_REVOKED.leave_requested.1 [C7 L2]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ s.owned
-    THEN LET s8 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s9 == \* start_leaving
-                   [s8 EXCEPT !.leaving = TRUE,
-                              !.commit_step = "none",
-                              !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.join_backoff = FALSE]
-             s10 == \* pause_owned
-                    [s9 EXCEPT !.keeps = FALSE]
-             s11 == \* send_revoke_partitions
-                    [s10 EXCEPT !.lost = FALSE,
-                                !.callback_running = FALSE]
-             s12 == [s11 EXCEPT !.pending_said = TRUE]
-             s13 == IF s12.fault = "none" /\ ~(~s12.revoke_due)
-                    THEN [s12 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s12
-             s14 == IF s13.fault = "none" /\ ~s13.pending_said
-                    THEN [s13 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s13
-         IN  [s14 EXCEPT !.revoke_due = TRUE]
-    \* STABLE.leave_requested.1 [C7 L2]
-    ELSE IF s.rebalance = "STABLE" /\ s.owned
-    THEN LET s15 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s16 == \* start_leaving
-                    [s15 EXCEPT !.leaving = TRUE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.join_backoff = FALSE]
-             s17 == \* pause_owned
-                    [s16 EXCEPT !.keeps = FALSE]
-             s18 == \* send_revoke_partitions
-                    [s17 EXCEPT !.lost = FALSE,
-                                !.callback_running = FALSE]
-             s19 == [s18 EXCEPT !.pending_said = TRUE]
-             s20 == IF s19.fault = "none" /\ ~(~s19.revoke_due)
-                    THEN [s19 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s19
-             s21 == IF s20.fault = "none" /\ ~s20.pending_said
-                    THEN [s20 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s20
-         IN  [s21 EXCEPT !.revoke_due = TRUE]
-    \* ASSIGNING_PARTITIONS.leave_requested.1 [C7 L2]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.owned /\ s.identity = "member"
-    THEN LET s22 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s23 == \* start_leaving
-                    [s22 EXCEPT !.leaving = TRUE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.join_backoff = FALSE]
-             s24 == \* pause_owned
-                    [s23 EXCEPT !.keeps = FALSE]
-             s25 == \* send_revoke_partitions
-                    [s24 EXCEPT !.lost = FALSE,
-                                !.callback_running = FALSE]
-             s26 == [s25 EXCEPT !.pending_said = TRUE]
-             s27 == IF s26.fault = "none" /\ ~(~s26.revoke_due)
-                    THEN [s26 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s26
-             s28 == IF s27.fault = "none" /\ ~s27.pending_said
-                    THEN [s27 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s27
-         IN  [s28 EXCEPT !.revoke_due = TRUE]
-    \* ASSIGNING_PARTITIONS.leave_requested.2 [C7 C2 L2]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.owned /\ s.identity /= "member"
-    THEN LET s29 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s30 == \* start_leaving
-                    [s29 EXCEPT !.leaving = TRUE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.join_backoff = FALSE]
-             s31 == \* lose_but_stay
-                    [s30 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.join_backoff = FALSE,
-                                !.will_own = FALSE]
-             s32 == [s31 EXCEPT !.pending_said = TRUE]
-             s33 == IF s32.fault = "none" /\ ~(~s32.revoke_due)
-                    THEN [s32 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s32
-             s34 == IF s33.fault = "none" /\ ~s33.pending_said
-                    THEN [s33 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s33
-         IN  [s34 EXCEPT !.revoke_due = TRUE]
-    \* PREPARING_REBALANCE.leave_requested.1 [C7 L2 L3]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.owned
-    THEN LET s35 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s36 == \* start_leaving
-                    [s35 EXCEPT !.leaving = TRUE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.join_backoff = FALSE]
-             s37 == \* lose_but_stay
-                    [s36 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.join_backoff = FALSE,
-                                !.will_own = FALSE]
-             s38 == [s37 EXCEPT !.pending_said = TRUE]
-             s39 == IF s38.fault = "none" /\ ~(~s38.revoke_due)
-                    THEN [s38 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s38
-             s40 == IF s39.fault = "none" /\ ~s39.pending_said
-                    THEN [s39 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s39
-         IN  [s40 EXCEPT !.revoke_due = TRUE]
-    \* COMPLETING_REBALANCE.leave_requested.1 [C7 L2 L3]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ s.owned
-    THEN LET s41 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s42 == \* start_leaving
-                    [s41 EXCEPT !.leaving = TRUE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.join_backoff = FALSE]
-             s43 == \* lose_but_stay
-                    [s42 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.join_backoff = FALSE,
-                                !.will_own = FALSE]
-             s44 == [s43 EXCEPT !.pending_said = TRUE]
-             s45 == IF s44.fault = "none" /\ ~(~s44.revoke_due)
-                    THEN [s44 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s44
-             s46 == IF s45.fault = "none" /\ ~s45.pending_said
-                    THEN [s45 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s45
-         IN  [s46 EXCEPT !.revoke_due = TRUE]
-    \* PREPARING_REBALANCE.leave_requested.2 [L1 L2 L3]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ ~s.owned
-    THEN LET s47 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s48 == \* leave
-                    [s47 EXCEPT !.leaving = FALSE,
-                                !.subscribed = FALSE,
-                                !.polled = FALSE,
-                                !.join_backoff = FALSE,
-                                !.follow_up = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.will_own = FALSE,
-                                !.keeps = FALSE]
-             s49 == [s48 EXCEPT !.left = TRUE,
-                                !.call_out = "none",
-                                !.generation_unused = FALSE,
-                                !.commit_out = FALSE,
-                                !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s49)
-    \* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ ~s.owned
-    THEN LET s50 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s51 == \* leave
-                    [s50 EXCEPT !.leaving = FALSE,
-                                !.subscribed = FALSE,
-                                !.polled = FALSE,
-                                !.join_backoff = FALSE,
-                                !.follow_up = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.will_own = FALSE,
-                                !.keeps = FALSE]
-             s52 == [s51 EXCEPT !.left = TRUE,
-                                !.call_out = "none",
-                                !.generation_unused = FALSE,
-                                !.commit_out = FALSE,
-                                !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s52)
-    \* PREPARE_REVOCATION.leave_requested.2 [L1 L2 L3]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ ~s.owned
-    THEN LET s53 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s54 == \* leave
-                    [s53 EXCEPT !.leaving = FALSE,
-                                !.subscribed = FALSE,
-                                !.polled = FALSE,
-                                !.join_backoff = FALSE,
-                                !.follow_up = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.will_own = FALSE,
-                                !.keeps = FALSE]
-             s55 == [s54 EXCEPT !.left = TRUE,
-                                !.call_out = "none",
-                                !.generation_unused = FALSE,
-                                !.commit_out = FALSE,
-                                !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s55)
-    \* PARTITION_REVOKED.leave_requested.2 [L1 L2 L3]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ ~s.owned
-    THEN LET s56 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s57 == \* leave
-                    [s56 EXCEPT !.leaving = FALSE,
-                                !.subscribed = FALSE,
-                                !.polled = FALSE,
-                                !.join_backoff = FALSE,
-                                !.follow_up = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.will_own = FALSE,
-                                !.keeps = FALSE]
-             s58 == [s57 EXCEPT !.left = TRUE,
-                                !.call_out = "none",
-                                !.generation_unused = FALSE,
-                                !.commit_out = FALSE,
-                                !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s58)
-    \* COMPLETING_REBALANCE.leave_requested.2 [L1 L2 L3]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ ~s.owned
-    THEN LET s59 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s60 == \* leave
-                    [s59 EXCEPT !.leaving = FALSE,
-                                !.subscribed = FALSE,
-                                !.polled = FALSE,
-                                !.join_backoff = FALSE,
-                                !.follow_up = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.will_own = FALSE,
-                                !.keeps = FALSE]
-             s61 == [s60 EXCEPT !.left = TRUE,
-                                !.call_out = "none",
-                                !.generation_unused = FALSE,
-                                !.commit_out = FALSE,
-                                !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s61)
-    \* STABLE.leave_requested.2 [L1 L2 L3]
-    ELSE IF s.rebalance = "STABLE" /\ ~s.owned
-    THEN LET s62 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s63 == \* leave
-                    [s62 EXCEPT !.leaving = FALSE,
-                                !.subscribed = FALSE,
-                                !.polled = FALSE,
-                                !.join_backoff = FALSE,
-                                !.follow_up = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.will_own = FALSE,
-                                !.keeps = FALSE]
-             s64 == [s63 EXCEPT !.left = TRUE,
-                                !.call_out = "none",
-                                !.generation_unused = FALSE,
-                                !.commit_out = FALSE,
-                                !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s64)
-    \* UNJOINED.leave_requested.1 [L1 L2 L3]
-    ELSE IF s.rebalance = "UNJOINED" /\ (s.subscribed \/ s.identity /= "none")
-    THEN LET s65 == \* leave
-                    [s EXCEPT !.leaving = FALSE,
-                              !.subscribed = FALSE,
-                              !.polled = FALSE,
-                              !.join_backoff = FALSE,
-                              !.follow_up = FALSE,
-                              !.commit_step = "none",
-                              !.preparing = FALSE,
-                              !.will_own = FALSE,
-                              !.keeps = FALSE]
-             s66 == [s65 EXCEPT !.left = TRUE,
-                                !.call_out = "none",
-                                !.generation_unused = FALSE,
-                                !.commit_out = FALSE,
-                                !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s66)
-    \* REVOKING_PARTITION.leave_requested.1 [C7 L2]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ ~s.leaving
-    THEN \* start_leaving
-         [s EXCEPT !.leaving = TRUE,
-                   !.commit_step = "none",
-                   !.preparing = FALSE,
-                   !.follow_up = FALSE,
-                   !.join_backoff = FALSE]
-    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: the background thread ends
 RebalanceStopped(s) ==
-    \* UNJOINED.stopped.2 [L1]
-    IF s.rebalance = "UNJOINED" /\ (s.subscribed \/ s.identity /= "none")
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.stopped.1 [L1]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.stopped.1 [L1]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.stopped.1 [L1]
-    ELSE IF s.rebalance = "REVOKING_PARTITION"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.stopped.1 [L1]
-    ELSE IF s.rebalance = "PARTITION_REVOKED"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.stopped.1 [L1]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.stopped.1 [L1]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.stopped.1 [L1]
-    ELSE IF s.rebalance = "STABLE"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "UNJOINED" ->
+               \* UNJOINED.stopped.2 [L1]
+               IF s.subscribed \/ s.identity /= "none"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.stopped.1 [L1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.stopped.1 [L1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.stopped.1 [L1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.stopped.1 [L1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.stopped.1 [L1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.stopped.1 [L1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.stopped.1 [L1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] OTHER -> s
 
 \* connection hears: the background thread runs (after the constructor)
 ConnectionStarted(s) ==
@@ -4677,231 +5585,275 @@ ConnectionStarted(s) ==
 
 \* connection hears: the background thread ends
 ConnectionStopped(s) ==
-    \* INITIALIZED.stopped.1 [L4]
-    IF s.connection = "INITIALIZED"
-    THEN LET s1 == [s EXCEPT !.connection = "DOWN"]
-             s2 == \* forget_coordinator
-                   [s1 EXCEPT !.coordinator_known = FALSE]
-             s3 == \* need_nothing
-                   [s2 EXCEPT !.member_needs = FALSE,
-                              !.asked = FALSE,
-                              !.lookup_wait = "none"]
-             s4 == IF s3.fault = "none" /\ ~(~s3.coordinator_known)
-                   THEN [s3 EXCEPT !.fault = "forget-then-fail"]
-                   ELSE s3
-             s5 == IF s4.fault = "none" /\ ~s4.suspect
-                   THEN [s4 EXCEPT !.fault = "forget-with-reason"]
-                   ELSE s4
-             s6 == [s5 EXCEPT !.beat_due = s5.beat_due /\ ~s5.heartbeat_out,
-                              !.suspect = FALSE,
-                              !.call_out = "none",
-                              !.heartbeat_out = FALSE,
-                              !.commit_out = FALSE]
-             s7 == TimeoutsCoordinatorLost(s6)
-         IN  RebalanceCoordinatorLost(s7)
-    \* COORDINATOR_DISCOVERY.stopped.1 [L4]
-    ELSE IF s.connection = "COORDINATOR_DISCOVERY"
-    THEN LET s8 == [s EXCEPT !.connection = "DOWN"]
-             s9 == \* forget_coordinator
-                   [s8 EXCEPT !.coordinator_known = FALSE]
-             s10 == \* need_nothing
-                    [s9 EXCEPT !.member_needs = FALSE,
-                               !.asked = FALSE,
-                               !.lookup_wait = "none"]
-             s11 == IF s10.fault = "none" /\ ~(~s10.coordinator_known)
-                    THEN [s10 EXCEPT !.fault = "forget-then-fail"]
-                    ELSE s10
-             s12 == IF s11.fault = "none" /\ ~s11.suspect
-                    THEN [s11 EXCEPT !.fault = "forget-with-reason"]
-                    ELSE s11
-             s13 == [s12 EXCEPT !.beat_due = s12.beat_due /\ ~s12.heartbeat_out,
-                                !.suspect = FALSE,
-                                !.call_out = "none",
-                                !.heartbeat_out = FALSE,
-                                !.commit_out = FALSE]
-             s14 == TimeoutsCoordinatorLost(s13)
-         IN  RebalanceCoordinatorLost(s14)
-    \* STABLE.stopped.1 [L4]
-    ELSE IF s.connection = "STABLE"
-    THEN LET s15 == [s EXCEPT !.connection = "DOWN"]
-             s16 == \* forget_coordinator
-                    [s15 EXCEPT !.coordinator_known = FALSE]
-             s17 == \* need_nothing
-                    [s16 EXCEPT !.member_needs = FALSE,
-                                !.asked = FALSE,
-                                !.lookup_wait = "none"]
-             s18 == IF s17.fault = "none" /\ ~(~s17.coordinator_known)
-                    THEN [s17 EXCEPT !.fault = "forget-then-fail"]
-                    ELSE s17
-             s19 == IF s18.fault = "none" /\ ~s18.suspect
-                    THEN [s18 EXCEPT !.fault = "forget-with-reason"]
-                    ELSE s18
-             s20 == [s19 EXCEPT !.beat_due = s19.beat_due /\ ~s19.heartbeat_out,
-                                !.suspect = FALSE,
-                                !.call_out = "none",
-                                !.heartbeat_out = FALSE,
-                                !.commit_out = FALSE]
-             s21 == TimeoutsCoordinatorLost(s20)
-         IN  RebalanceCoordinatorLost(s21)
-    ELSE s
+    LET at == s.connection
+    IN  CASE at = "INITIALIZED" ->
+               \* INITIALIZED.stopped.1 [L4]
+               LET s1 == [s EXCEPT !.connection = "DOWN",
+                                   \* forget_coordinator
+                                   !.coordinator_known = FALSE,
+                                   \* need_nothing
+                                   !.member_needs = FALSE,
+                                   !.asked = FALSE,
+                                   !.lookup_wait = "none"]
+                   s2 == IF s1.fault = "none" /\ ~(~s1.coordinator_known)
+                         THEN [s1 EXCEPT !.fault = "forget-then-fail"]
+                         ELSE s1
+                   s3 == IF s2.fault = "none" /\ ~s2.suspect
+                         THEN [s2 EXCEPT !.fault = "forget-with-reason"]
+                         ELSE s2
+                   s4 == [s3 EXCEPT !.beat_due = s3.beat_due /\ ~s3.heartbeat_out,
+                                    !.suspect = FALSE,
+                                    !.join_rests = s3.join_rests \/ s3.call_out /= "none",
+                                    !.call_out = "none",
+                                    !.heartbeat_out = FALSE,
+                                    !.commit_rests = s3.commit_rests \/ s3.commit_out,
+                                    !.commit_out = FALSE]
+                   s5 == TimeoutsCoordinatorLost(s4)
+               IN  RebalanceCoordinatorLost(s5)
+          [] at = "COORDINATOR_DISCOVERY" ->
+               \* COORDINATOR_DISCOVERY.stopped.1 [L4]
+               LET s6 == [s EXCEPT !.connection = "DOWN",
+                                   \* forget_coordinator
+                                   !.coordinator_known = FALSE,
+                                   \* need_nothing
+                                   !.member_needs = FALSE,
+                                   !.asked = FALSE,
+                                   !.lookup_wait = "none"]
+                   s7 == IF s6.fault = "none" /\ ~(~s6.coordinator_known)
+                         THEN [s6 EXCEPT !.fault = "forget-then-fail"]
+                         ELSE s6
+                   s8 == IF s7.fault = "none" /\ ~s7.suspect
+                         THEN [s7 EXCEPT !.fault = "forget-with-reason"]
+                         ELSE s7
+                   s9 == [s8 EXCEPT !.beat_due = s8.beat_due /\ ~s8.heartbeat_out,
+                                    !.suspect = FALSE,
+                                    !.join_rests = s8.join_rests \/ s8.call_out /= "none",
+                                    !.call_out = "none",
+                                    !.heartbeat_out = FALSE,
+                                    !.commit_rests = s8.commit_rests \/ s8.commit_out,
+                                    !.commit_out = FALSE]
+                   s10 == TimeoutsCoordinatorLost(s9)
+               IN  RebalanceCoordinatorLost(s10)
+          [] at = "STABLE" ->
+               \* STABLE.stopped.1 [L4]
+               LET s11 == [s EXCEPT !.connection = "DOWN",
+                                    \* forget_coordinator
+                                    !.coordinator_known = FALSE,
+                                    \* need_nothing
+                                    !.member_needs = FALSE,
+                                    !.asked = FALSE,
+                                    !.lookup_wait = "none"]
+                   s12 == IF s11.fault = "none" /\ ~(~s11.coordinator_known)
+                          THEN [s11 EXCEPT !.fault = "forget-then-fail"]
+                          ELSE s11
+                   s13 == IF s12.fault = "none" /\ ~s12.suspect
+                          THEN [s12 EXCEPT !.fault = "forget-with-reason"]
+                          ELSE s12
+                   s14 == [s13 EXCEPT !.beat_due = s13.beat_due /\ ~s13.heartbeat_out,
+                                      !.suspect = FALSE,
+                                      !.join_rests = s13.join_rests \/ s13.call_out /= "none",
+                                      !.call_out = "none",
+                                      !.heartbeat_out = FALSE,
+                                      !.commit_rests = s13.commit_rests \/ s13.commit_out,
+                                      !.commit_out = FALSE]
+                   s15 == TimeoutsCoordinatorLost(s14)
+               IN  RebalanceCoordinatorLost(s15)
+          [] OTHER -> s
 
 \* connection hears: COMMIT or FETCH_COMMITTED: an event with required_coordinator
 ConnectionCommitOrFetchAsked(s) ==
-    \* INITIALIZED.commit_or_fetch_asked.1 [D7 D2]
-    IF s.connection = "INITIALIZED" /\ s.lookup_wait /= "backoff"
-    THEN LET s1 == [s EXCEPT !.connection = "COORDINATOR_DISCOVERY"]
-             s2 == \* note_ask
-                   [s1 EXCEPT !.asked = TRUE]
-             s3 == \* look_up
-                   [s2 EXCEPT !.lookup_wait = "none"]
-             s4 == IF s3.fault = "none" /\ ~(~s3.lookup_out)
-                   THEN [s3 EXCEPT !.fault = "one-lookup"]
-                   ELSE s3
-             s5 == IF s4.fault = "none" /\ ~(s4.member_needs \/ s4.asks_open)
-                   THEN [s4 EXCEPT !.fault = "lookup-is-needed"]
-                   ELSE s4
-             s6 == IF s5.fault = "none" /\ ~(s5.lookup_rests = "none")
-                   THEN [s5 EXCEPT !.fault = "lookup-waits"]
-                   ELSE s5
-         IN  [s6 EXCEPT !.lookup_out = TRUE]
-    \* INITIALIZED.commit_or_fetch_asked.2 [D3]
-    ELSE IF s.connection = "INITIALIZED" /\ s.lookup_wait = "backoff"
-    THEN \* note_ask
-         [s EXCEPT !.asked = TRUE]
-    \* COORDINATOR_DISCOVERY.commit_or_fetch_asked.1 [D2 D4]
-    ELSE IF s.connection = "COORDINATOR_DISCOVERY"
-    THEN \* note_ask
-         [s EXCEPT !.asked = TRUE]
-    \* STABLE.commit_or_fetch_asked.1 [D2 D4]
-    ELSE IF s.connection = "STABLE"
-    THEN \* note_ask
-         [s EXCEPT !.asked = TRUE]
-    \* DOWN.commit_or_fetch_asked.1 [L4]
-    ELSE IF s.connection = "DOWN"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.connection
+    IN  CASE at = "INITIALIZED" ->
+               \* INITIALIZED.commit_or_fetch_asked.1 [D7 D2]
+               IF s.lookup_wait /= "backoff"
+               THEN LET s1 == [s EXCEPT !.connection = "COORDINATOR_DISCOVERY",
+                                        \* note_ask
+                                        !.asked = TRUE,
+                                        \* look_up
+                                        !.lookup_wait = "none"]
+                        s2 == IF s1.fault = "none" /\ ~(~s1.lookup_out)
+                              THEN [s1 EXCEPT !.fault = "one-lookup"]
+                              ELSE s1
+                        s3 == IF s2.fault = "none" /\ ~(s2.member_needs \/ s2.asks_open)
+                              THEN [s2 EXCEPT !.fault = "lookup-is-needed"]
+                              ELSE s2
+                        s4 == IF s3.fault = "none" /\ ~(s3.lookup_rests = "none")
+                              THEN [s3 EXCEPT !.fault = "lookup-waits"]
+                              ELSE s3
+                    IN  [s4 EXCEPT !.lookup_out = TRUE]
+               \* INITIALIZED.commit_or_fetch_asked.2 [D3]
+               ELSE IF s.lookup_wait = "backoff"
+               THEN \* note_ask
+                    [s EXCEPT !.asked = TRUE]
+               ELSE s
+          [] at = "COORDINATOR_DISCOVERY" ->
+               \* COORDINATOR_DISCOVERY.commit_or_fetch_asked.1 [D2 D4]
+               \* note_ask
+               [s EXCEPT !.asked = TRUE]
+          [] at = "STABLE" ->
+               \* STABLE.commit_or_fetch_asked.1 [D2 D4]
+               \* note_ask
+               [s EXCEPT !.asked = TRUE]
+          [] at = "DOWN" ->
+               \* DOWN.commit_or_fetch_asked.1 [L4]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] OTHER -> s
 
 \* connection hears: every commit and every question for committed offsets has been answered, or given up
 ConnectionAsksSettled(s) ==
-    \* INITIALIZED.asks_settled.1 [D7]
-    IF s.connection = "INITIALIZED" /\ s.asked
-    THEN \* end_asks
-         [s EXCEPT !.asked = FALSE]
-    \* COORDINATOR_DISCOVERY.asks_settled.1 [D7]
-    ELSE IF s.connection = "COORDINATOR_DISCOVERY" /\ s.asked
-    THEN \* end_asks
-         [s EXCEPT !.asked = FALSE]
-    \* STABLE.asks_settled.1 [D7]
-    ELSE IF s.connection = "STABLE" /\ s.asked
-    THEN \* end_asks
-         [s EXCEPT !.asked = FALSE]
-    ELSE s
+    LET at == s.connection
+    IN  CASE at = "INITIALIZED" ->
+               \* INITIALIZED.asks_settled.1 [D7]
+               IF s.asked
+               THEN \* end_asks
+                    [s EXCEPT !.asked = FALSE]
+               ELSE s
+          [] at = "COORDINATOR_DISCOVERY" ->
+               \* COORDINATOR_DISCOVERY.asks_settled.1 [D7]
+               IF s.asked
+               THEN \* end_asks
+                    [s EXCEPT !.asked = FALSE]
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.asks_settled.1 [D7]
+               IF s.asked
+               THEN \* end_asks
+                    [s EXCEPT !.asked = FALSE]
+               ELSE s
+          [] OTHER -> s
 
 \* connection hears: FindCoordinator: NONE
 ConnectionLookupFound(s, current) ==
-    \* COORDINATOR_DISCOVERY.lookup_found.1 [D2 D4]
-    IF s.connection = "COORDINATOR_DISCOVERY" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.connection = "STABLE"]
-             s3 == \* know_coordinator
-                   [s2 EXCEPT !.coordinator_known = TRUE]
-             s4 == TimeoutsCoordinatorFound(s3)
-         IN  RebalanceCoordinatorFound(s4)
-    \* DOWN.lookup_found.2 [D2]
-    ELSE IF s.connection = "DOWN" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* INITIALIZED.lookup_found.2 [D2]
-    ELSE IF s.connection = "INITIALIZED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.lookup_found.2 [D2]
-    ELSE IF s.connection = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.connection
+    IN  CASE at = "COORDINATOR_DISCOVERY" ->
+               \* COORDINATOR_DISCOVERY.lookup_found.1 [D2 D4]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.connection = "STABLE",
+                                         \* know_coordinator
+                                         !.coordinator_known = TRUE]
+                        s3 == TimeoutsCoordinatorFound(s2)
+                    IN  RebalanceCoordinatorFound(s3)
+               ELSE s
+          [] at = "DOWN" ->
+               \* DOWN.lookup_found.2 [D2]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "INITIALIZED" ->
+               \* INITIALIZED.lookup_found.2 [D2]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.lookup_found.2 [D2]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* connection hears: FindCoordinator: loading, not available, no answer
 ConnectionLookupRetriable(s, current) ==
-    \* COORDINATOR_DISCOVERY.lookup_retriable.1 [D2 D3 D7]
-    IF s.connection = "COORDINATOR_DISCOVERY" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.connection = "INITIALIZED"]
-         IN  \* back_off_lookup
-             [s2 EXCEPT !.lookup_wait = "backoff"]
-    \* DOWN.lookup_retriable.2 [D2]
-    ELSE IF s.connection = "DOWN" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* INITIALIZED.lookup_retriable.2 [D2]
-    ELSE IF s.connection = "INITIALIZED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.lookup_retriable.2 [D2]
-    ELSE IF s.connection = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.connection
+    IN  CASE at = "COORDINATOR_DISCOVERY" ->
+               \* COORDINATOR_DISCOVERY.lookup_retriable.1 [D2 D3 D7]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  [s1 EXCEPT !.connection = "INITIALIZED",
+                                   \* back_off_lookup
+                                   !.lookup_wait = "backoff"]
+               ELSE s
+          [] at = "DOWN" ->
+               \* DOWN.lookup_retriable.2 [D2]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "INITIALIZED" ->
+               \* INITIALIZED.lookup_retriable.2 [D2]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.lookup_retriable.2 [D2]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* connection hears: FindCoordinator: not authorised, or anything else
 ConnectionLookupFatal(s, current) ==
-    \* COORDINATOR_DISCOVERY.lookup_fatal.1 [D2 H4]
-    IF s.connection = "COORDINATOR_DISCOVERY" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.connection = "INITIALIZED"]
-             s3 == \* await_poll_to_look_up
-                   [s2 EXCEPT !.lookup_wait = "poll"]
-             s4 == \* end_asks
-                   [s3 EXCEPT !.asked = FALSE]
-         IN  [s4 EXCEPT !.raised = TRUE]
-    \* DOWN.lookup_fatal.2 [D2]
-    ELSE IF s.connection = "DOWN" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* INITIALIZED.lookup_fatal.2 [D2]
-    ELSE IF s.connection = "INITIALIZED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.lookup_fatal.2 [D2]
-    ELSE IF s.connection = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.connection
+    IN  CASE at = "COORDINATOR_DISCOVERY" ->
+               \* COORDINATOR_DISCOVERY.lookup_fatal.1 [D2 H4]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  [s1 EXCEPT !.connection = "INITIALIZED",
+                                   \* await_poll_to_look_up
+                                   !.lookup_wait = "poll",
+                                   \* end_asks
+                                   !.asked = FALSE,
+                                   !.raised = TRUE]
+               ELSE s
+          [] at = "DOWN" ->
+               \* DOWN.lookup_fatal.2 [D2]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "INITIALIZED" ->
+               \* INITIALIZED.lookup_fatal.2 [D2]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.lookup_fatal.2 [D2]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* connection hears: retry.backoff.ms since a lookup failed
 ConnectionLookupBackoffElapsed(s) ==
     \* INITIALIZED.lookup_backoff_elapsed.1 [D1 D3 D7]
     IF s.connection = "INITIALIZED" /\ s.lookup_wait = "backoff" /\ (s.member_needs \/ s.asked)
-    THEN LET s1 == [s EXCEPT !.connection = "COORDINATOR_DISCOVERY"]
-             s2 == \* look_up
-                   [s1 EXCEPT !.lookup_wait = "none"]
-             s3 == IF s2.fault = "none" /\ ~(~s2.lookup_out)
-                   THEN [s2 EXCEPT !.fault = "one-lookup"]
+    THEN LET s1 == [s EXCEPT !.connection = "COORDINATOR_DISCOVERY",
+                             \* look_up
+                             !.lookup_wait = "none"]
+             s2 == IF s1.fault = "none" /\ ~(~s1.lookup_out)
+                   THEN [s1 EXCEPT !.fault = "one-lookup"]
+                   ELSE s1
+             s3 == IF s2.fault = "none" /\ ~(s2.member_needs \/ s2.asks_open)
+                   THEN [s2 EXCEPT !.fault = "lookup-is-needed"]
                    ELSE s2
-             s4 == IF s3.fault = "none" /\ ~(s3.member_needs \/ s3.asks_open)
-                   THEN [s3 EXCEPT !.fault = "lookup-is-needed"]
+             s4 == IF s3.fault = "none" /\ ~(s3.lookup_rests = "none")
+                   THEN [s3 EXCEPT !.fault = "lookup-waits"]
                    ELSE s3
-             s5 == IF s4.fault = "none" /\ ~(s4.lookup_rests = "none")
-                   THEN [s4 EXCEPT !.fault = "lookup-waits"]
-                   ELSE s4
-         IN  [s5 EXCEPT !.lookup_out = TRUE]
+         IN  [s4 EXCEPT !.lookup_out = TRUE]
     \* INITIALIZED.lookup_backoff_elapsed.2 [D7]
     ELSE IF s.connection = "INITIALIZED" /\ s.lookup_wait = "backoff" /\ ~(s.member_needs \/ s.asked)
     THEN \* end_lookup_wait
@@ -4910,88 +5862,102 @@ ConnectionLookupBackoffElapsed(s) ==
 
 \* connection hears: poll(); the server event POLL
 ConnectionApplicationPolled(s) ==
-    \* INITIALIZED.application_polled.1 [D1 D7]
-    IF s.connection = "INITIALIZED" /\ s.lookup_wait = "poll" /\ (s.member_needs \/ s.asked)
-    THEN LET s1 == [s EXCEPT !.connection = "COORDINATOR_DISCOVERY"]
-             s2 == \* look_up
-                   [s1 EXCEPT !.lookup_wait = "none"]
-             s3 == IF s2.fault = "none" /\ ~(~s2.lookup_out)
-                   THEN [s2 EXCEPT !.fault = "one-lookup"]
-                   ELSE s2
-             s4 == IF s3.fault = "none" /\ ~(s3.member_needs \/ s3.asks_open)
-                   THEN [s3 EXCEPT !.fault = "lookup-is-needed"]
-                   ELSE s3
-             s5 == IF s4.fault = "none" /\ ~(s4.lookup_rests = "none")
-                   THEN [s4 EXCEPT !.fault = "lookup-waits"]
-                   ELSE s4
-         IN  [s5 EXCEPT !.lookup_out = TRUE]
-    \* INITIALIZED.application_polled.2 [D7]
-    ELSE IF s.connection = "INITIALIZED" /\ s.lookup_wait = "poll" /\ ~(s.member_needs \/ s.asked)
-    THEN \* end_lookup_wait
-         [s EXCEPT !.lookup_wait = "none"]
-    \* DOWN.application_polled.1 [L4]
-    ELSE IF s.connection = "DOWN"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.connection
+    IN  CASE at = "INITIALIZED" ->
+               \* INITIALIZED.application_polled.1 [D1 D7]
+               IF s.lookup_wait = "poll" /\ (s.member_needs \/ s.asked)
+               THEN LET s1 == [s EXCEPT !.connection = "COORDINATOR_DISCOVERY",
+                                        \* look_up
+                                        !.lookup_wait = "none"]
+                        s2 == IF s1.fault = "none" /\ ~(~s1.lookup_out)
+                              THEN [s1 EXCEPT !.fault = "one-lookup"]
+                              ELSE s1
+                        s3 == IF s2.fault = "none" /\ ~(s2.member_needs \/ s2.asks_open)
+                              THEN [s2 EXCEPT !.fault = "lookup-is-needed"]
+                              ELSE s2
+                        s4 == IF s3.fault = "none" /\ ~(s3.lookup_rests = "none")
+                              THEN [s3 EXCEPT !.fault = "lookup-waits"]
+                              ELSE s3
+                    IN  [s4 EXCEPT !.lookup_out = TRUE]
+               \* INITIALIZED.application_polled.2 [D7]
+               ELSE IF s.lookup_wait = "poll" /\ ~(s.member_needs \/ s.asked)
+               THEN \* end_lookup_wait
+                    [s EXCEPT !.lookup_wait = "none"]
+               ELSE s
+          [] at = "DOWN" ->
+               \* DOWN.application_polled.1 [L4]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] OTHER -> s
 
 \* connection hears: OffsetFetch: not the coordinator, or no answer
 ConnectionAskCoordinatorGone(s, current) ==
-    \* STABLE.ask_coordinator_gone.1 [D1 D5]
-    IF s.connection = "STABLE" /\ current /\ s.asked
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.connection = "COORDINATOR_DISCOVERY"]
-             s3 == \* forget_coordinator
-                   [s2 EXCEPT !.coordinator_known = FALSE]
-             s4 == \* look_up
-                   [s3 EXCEPT !.lookup_wait = "none"]
-             s5 == IF s4.fault = "none" /\ ~(~s4.coordinator_known)
-                   THEN [s4 EXCEPT !.fault = "forget-then-fail"]
-                   ELSE s4
-             s6 == IF s5.fault = "none" /\ ~s5.suspect
-                   THEN [s5 EXCEPT !.fault = "forget-with-reason"]
-                   ELSE s5
-             s7 == [s6 EXCEPT !.beat_due = s6.beat_due /\ ~s6.heartbeat_out,
-                              !.suspect = FALSE,
-                              !.call_out = "none",
-                              !.heartbeat_out = FALSE,
-                              !.commit_out = FALSE]
-             s8 == TimeoutsCoordinatorLost(s7)
-             s9 == RebalanceCoordinatorLost(s8)
-             s10 == IF s9.fault = "none" /\ ~(~s9.lookup_out)
-                    THEN [s9 EXCEPT !.fault = "one-lookup"]
-                    ELSE s9
-             s11 == IF s10.fault = "none" /\ ~(s10.member_needs \/ s10.asks_open)
-                    THEN [s10 EXCEPT !.fault = "lookup-is-needed"]
-                    ELSE s10
-             s12 == IF s11.fault = "none" /\ ~(s11.lookup_rests = "none")
-                    THEN [s11 EXCEPT !.fault = "lookup-waits"]
-                    ELSE s11
-         IN  [s12 EXCEPT !.lookup_out = TRUE]
-    \* DOWN.ask_coordinator_gone.2 [J9]
-    ELSE IF s.connection = "DOWN" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* INITIALIZED.ask_coordinator_gone.2 [J9]
-    ELSE IF s.connection = "INITIALIZED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COORDINATOR_DISCOVERY.ask_coordinator_gone.2 [J9]
-    ELSE IF s.connection = "COORDINATOR_DISCOVERY" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.ask_coordinator_gone.3 [J9]
-    ELSE IF s.connection = "STABLE" /\ current /\ ~s.asked
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.connection
+    IN  CASE at = "STABLE" ->
+               \* STABLE.ask_coordinator_gone.1 [D1 D5]
+               IF current /\ s.asked
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.connection = "COORDINATOR_DISCOVERY",
+                                         \* forget_coordinator
+                                         !.coordinator_known = FALSE,
+                                         \* look_up
+                                         !.lookup_wait = "none"]
+                        s3 == IF s2.fault = "none" /\ ~(~s2.coordinator_known)
+                              THEN [s2 EXCEPT !.fault = "forget-then-fail"]
+                              ELSE s2
+                        s4 == IF s3.fault = "none" /\ ~s3.suspect
+                              THEN [s3 EXCEPT !.fault = "forget-with-reason"]
+                              ELSE s3
+                        s5 == [s4 EXCEPT !.beat_due = s4.beat_due /\ ~s4.heartbeat_out,
+                                         !.suspect = FALSE,
+                                         !.join_rests = s4.join_rests \/ s4.call_out /= "none",
+                                         !.call_out = "none",
+                                         !.heartbeat_out = FALSE,
+                                         !.commit_rests = s4.commit_rests \/ s4.commit_out,
+                                         !.commit_out = FALSE]
+                        s6 == TimeoutsCoordinatorLost(s5)
+                        s7 == RebalanceCoordinatorLost(s6)
+                        s8 == IF s7.fault = "none" /\ ~(~s7.lookup_out)
+                              THEN [s7 EXCEPT !.fault = "one-lookup"]
+                              ELSE s7
+                        s9 == IF s8.fault = "none" /\ ~(s8.member_needs \/ s8.asks_open)
+                              THEN [s8 EXCEPT !.fault = "lookup-is-needed"]
+                              ELSE s8
+                        s10 == IF s9.fault = "none" /\ ~(s9.lookup_rests = "none")
+                               THEN [s9 EXCEPT !.fault = "lookup-waits"]
+                               ELSE s9
+                    IN  [s10 EXCEPT !.lookup_out = TRUE]
+               \* STABLE.ask_coordinator_gone.3 [J9]
+               ELSE IF current /\ ~s.asked
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "DOWN" ->
+               \* DOWN.ask_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "INITIALIZED" ->
+               \* INITIALIZED.ask_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COORDINATOR_DISCOVERY" ->
+               \* COORDINATOR_DISCOVERY.ask_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* connection hears: subscribe(); the server event SUBSCRIBE
 ConnectionSubscribedToTopics(s) ==
@@ -5049,13 +6015,14 @@ Started ==
     /\ state' = LET s1 == TimeoutsStarted(state)
                     s2 == ConnectionStarted(s1)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* the background thread ends [application]
 Stopped ==
@@ -5076,7 +6043,9 @@ Stopped ==
                                         !.heartbeat_out = FALSE,
                                         !.commit_out = FALSE,
                                         !.in_group = FALSE,
-                                        !.has_id = FALSE,
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.given = "none",
                                         !.lookup_out = FALSE,
                                         !.may_join = FALSE,
                                         !.asks_open = FALSE,
@@ -5086,13 +6055,14 @@ Stopped ==
                     s3 == RebalanceStopped(s2)
                     s4 == ConnectionStopped(s3)
                     s5 == TimeoutsTurnEnded(s4)
-                IN  [s5 EXCEPT !.has_id = s5.has_id /\ ~s5.left /\ ~(s5.stalled /\ s5.static),
+                IN  [s5 EXCEPT !.given = IF s5.left \/ (s5.stalled /\ s5.static) THEN "none" ELSE s5.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* subscribe(); the server event SUBSCRIBE [application]
 SubscribedToTopics ==
@@ -5103,13 +6073,14 @@ SubscribedToTopics ==
                     s2 == RebalanceSubscribedToTopics(s1)
                     s3 == ConnectionSubscribedToTopics(s2)
                     s4 == TimeoutsTurnEnded(s3)
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* poll(); the server event POLL [application]
 ApplicationPolled ==
@@ -5125,13 +6096,14 @@ ApplicationPolled ==
                     s3 == RebalanceApplicationPolled(s2)
                     s4 == ConnectionApplicationPolled(s3)
                     s5 == TimeoutsTurnEnded(s4)
-                IN  [s5 EXCEPT !.has_id = s5.has_id /\ ~s5.left /\ ~(s5.stalled /\ s5.static),
+                IN  [s5 EXCEPT !.given = IF s5.left \/ (s5.stalled /\ s5.static) THEN "none" ELSE s5.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* poll() only raised an error that was waiting for it [application]
 PollRaised ==
@@ -5140,46 +6112,55 @@ PollRaised ==
     /\ state' = LET s1 == [state EXCEPT !.poll_late = FALSE]
                     s2 == TimeoutsPollRaised(s1)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* the subscription changed, the leader sees other metadata, or enforceRebalance() [application]
 RejoinRequested ==
     /\ state.configured
     /\ state.fault = "none"
     /\ ~(state.connection = "DOWN")
-    /\ state' = LET s1 == RebalanceRejoinRequested(state)
-                    s2 == ConnectionRejoinRequested(s1)
-                    s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+    /\ state' = LET s1 == [state EXCEPT !.rejoin_due = state.rejoin_due \/ state.rebalance /= "UNJOINED"]
+                    s2 == RebalanceRejoinRequested(s1)
+                    s3 == ConnectionRejoinRequested(s2)
+                    s4 == TimeoutsTurnEnded(s3)
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* unsubscribe(), or close() after its commit; the server event CLOSE [application]
 LeaveRequested ==
     /\ state.configured
     /\ state.fault = "none"
     /\ ~(state.connection = "DOWN")
-    /\ state' = LET s1 == [state EXCEPT !.commit_out = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.leave_asked = state.subscribed \/ state.given /= "none",
+                                        !.commit_out = FALSE,
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.join_rests = FALSE]
                     s2 == RebalanceLeaveRequested(s1)
                     s3 == ConnectionLeaveRequested(s2)
                     s4 == TimeoutsTurnEnded(s3)
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* the polling thread has taken REVOKE_PARTITIONS from its queue [application]
 CallbackStarted ==
@@ -5188,15 +6169,17 @@ CallbackStarted ==
     /\ state.revoke_due
     /\ ~state.assign_due
     /\ ~(state.rebalance = "REVOKING_PARTITION" /\ state.callback_running)
-    /\ state' = LET s1 == RebalanceCallbackStarted(state)
-                    s2 == TimeoutsTurnEnded(s1)
-                IN  [s2 EXCEPT !.has_id = s2.has_id /\ ~s2.left /\ ~(s2.stalled /\ s2.static),
+    /\ state' = LET s1 == [state EXCEPT !.callback = IF state.lost THEN "lost" ELSE "revoked"]
+                    s2 == RebalanceCallbackStarted(s1)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* PARTITIONS_REVOKED: the listener has returned [application]
 PartitionsRevoked ==
@@ -5206,35 +6189,45 @@ PartitionsRevoked ==
     /\ ~state.assign_due
     /\ ~(state.rebalance = "REVOKING_PARTITION" /\ ~state.callback_running)
     /\ state' = LET s1 == [state EXCEPT !.revoke_due = FALSE,
-                                        !.removal_due = TRUE]
+                                        !.removal_due = TRUE,
+                                        !.callback = "none",
+                                        !.rejoin_due = state.rejoin_due \/ state.in_group]
                     s2 == RebalancePartitionsRevoked(s1)
                     s3 == TimeoutsTurnEnded(s2)
                     s4 == IF s3.fault = "none" /\ ~(~s3.removal_due)
                           THEN [s3 EXCEPT !.fault = "revoked-is-removed"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* PARTITIONS_ASSIGNED: the listener has returned [application]
 PartitionsAssigned ==
     /\ state.configured
     /\ state.fault = "none"
     /\ state.assign_due
-    /\ state' = LET s1 == [state EXCEPT !.assign_due = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.assign_due = FALSE,
+                                        !.enable_due = /\ state.added_said
+                                                       /\ ~state.pending_said
+                                                       /\ state.owned]
                     s2 == RebalancePartitionsAssigned(s1)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.enable_due)
+                          THEN [s3 EXCEPT !.fault = "assigned-is-enabled"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* COMMIT or FETCH_COMMITTED: an event with required_coordinator [application]
 CommitOrFetchAsked ==
@@ -5247,13 +6240,14 @@ CommitOrFetchAsked ==
                                                          ELSE state.lookup_rests]
                     s2 == ConnectionCommitOrFetchAsked(s1)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* every commit and every question for committed offsets has been answered, or given up [application]
 AsksSettled ==
@@ -5262,13 +6256,14 @@ AsksSettled ==
     /\ state' = LET s1 == [state EXCEPT !.asks_open = FALSE]
                     s2 == ConnectionAsksSettled(s1)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* FindCoordinator: NONE [message]
 LookupFoundNotCurrent ==
@@ -5291,13 +6286,14 @@ LookupFoundCurrent ==
                              /\ ~(~s3.stalled \/ (~s3.in_group /\ (s3.static \/ s3.said_goodbye)))
                           THEN [s3 EXCEPT !.fault = "stalled-member-leaves"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* FindCoordinator: loading, not available, no answer [message]
 LookupRetriableNotCurrent ==
@@ -5317,13 +6313,14 @@ LookupRetriableCurrent ==
                                         !.lookup_rests = "backoff"]
                     s2 == ConnectionLookupRetriable(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* FindCoordinator: not authorised, or anything else [message]
 LookupFatalNotCurrent ==
@@ -5347,13 +6344,14 @@ LookupFatalCurrent ==
                     s4 == IF s3.fault = "none" /\ ~s3.raised
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* JoinGroup: NONE [message]
 JoinAcceptedNotCurrent ==
@@ -5378,16 +6376,17 @@ JoinAcceptedCurrent ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.generation_unused = TRUE,
                                         !.in_group = TRUE,
-                                        !.has_id = TRUE]
+                                        !.given = "member"]
                     s2 == RebalanceJoinAccepted(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* JoinGroup: come back with this id (KIP-394) [message]
 JoinMemberIdRequiredNotCurrent ==
@@ -5410,16 +6409,17 @@ JoinMemberIdRequiredCurrent ==
     /\ ~(/\ state.rebalance = "PREPARING_REBALANCE"
          /\ ~(state.polled /\ state.coordinator_known /\ ~state.join_backoff))
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
-                                        !.has_id = TRUE]
+                                        !.given = "id"]
                     s2 == RebalanceJoinMemberIdRequired(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* JoinGroup: again, at once [message]
 JoinRebalanceInProgressNotCurrent ==
@@ -5444,13 +6444,14 @@ JoinRebalanceInProgressCurrent ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
                     s2 == RebalanceJoinRebalanceInProgress(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* JoinGroup: the coordinator does not know this id [message]
 JoinUnknownMemberNotCurrent ==
@@ -5477,16 +6478,19 @@ JoinUnknownMemberCurrent ==
                                         !.heartbeat_out = FALSE,
                                         !.commit_out = FALSE,
                                         !.in_group = FALSE,
-                                        !.has_id = FALSE]
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.given = "none"]
                     s2 == RebalanceJoinUnknownMember(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* JoinGroup: again, after a backoff [message]
 JoinCoordinatorLoadingNotCurrent ==
@@ -5508,16 +6512,18 @@ JoinCoordinatorLoadingCurrent ==
     /\ ~(state.rebalance = "STABLE")
     /\ ~(/\ state.rebalance = "PREPARING_REBALANCE"
          /\ ~(state.polled /\ state.coordinator_known /\ ~state.join_backoff))
-    /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.join_rests = TRUE]
                     s2 == RebalanceJoinCoordinatorLoading(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* JoinGroup: not the coordinator, or no answer [message]
 JoinCoordinatorGoneNotCurrent ==
@@ -5540,19 +6546,21 @@ JoinCoordinatorGoneCurrent ==
     /\ ~(/\ state.rebalance = "PREPARING_REBALANCE"
          /\ ~(state.polled /\ state.coordinator_known /\ ~state.join_backoff))
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.join_rests = TRUE,
                                         !.suspect = TRUE]
                     s2 == RebalanceJoinCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                     s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* JoinGroup: another process has this instance id [message]
 JoinFencedNotCurrent ==
@@ -5579,20 +6587,23 @@ JoinFencedCurrent ==
                                         !.heartbeat_out = FALSE,
                                         !.commit_out = FALSE,
                                         !.in_group = FALSE,
-                                        !.has_id = FALSE,
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.given = "none",
                                         !.may_join = FALSE]
                     s2 == RebalanceJoinFenced(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                     s4 == IF s3.fault = "none" /\ ~s3.raised
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* JoinGroup: what only the application can mend [message]
 JoinFatalNotCurrent ==
@@ -5621,13 +6632,14 @@ JoinFatalCurrent ==
                     s4 == IF s3.fault = "none" /\ ~s3.raised
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedNotCurrentNotTakesNotRetainsNotGains ==
@@ -5699,13 +6711,14 @@ SyncAcceptedCurrentNotTakesNotRetainsNotGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, FALSE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentNotTakesNotRetainsGains ==
@@ -5721,13 +6734,14 @@ SyncAcceptedCurrentNotTakesNotRetainsGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, FALSE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentNotTakesRetainsNotGains ==
@@ -5743,13 +6757,14 @@ SyncAcceptedCurrentNotTakesRetainsNotGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentNotTakesRetainsGains ==
@@ -5765,13 +6780,14 @@ SyncAcceptedCurrentNotTakesRetainsGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentTakesNotRetainsNotGains ==
@@ -5787,13 +6803,14 @@ SyncAcceptedCurrentTakesNotRetainsNotGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, FALSE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentTakesNotRetainsGains ==
@@ -5809,13 +6826,14 @@ SyncAcceptedCurrentTakesNotRetainsGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, FALSE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentTakesRetainsNotGains ==
@@ -5831,13 +6849,14 @@ SyncAcceptedCurrentTakesRetainsNotGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentTakesRetainsGains ==
@@ -5853,13 +6872,14 @@ SyncAcceptedCurrentTakesRetainsGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: the next rebalance has begun [message]
 SyncRebalanceInProgressNotCurrent ==
@@ -5882,13 +6902,14 @@ SyncRebalanceInProgressCurrent ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
                     s2 == RebalanceSyncRebalanceInProgress(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: the coordinator does not know this id [message]
 SyncUnknownMemberNotCurrent ==
@@ -5913,16 +6934,19 @@ SyncUnknownMemberCurrent ==
                                         !.heartbeat_out = FALSE,
                                         !.commit_out = FALSE,
                                         !.in_group = FALSE,
-                                        !.has_id = FALSE]
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.given = "none"]
                     s2 == RebalanceSyncUnknownMember(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: an older or newer generation [message]
 SyncIllegalGenerationNotCurrent ==
@@ -5946,16 +6970,20 @@ SyncIllegalGenerationCurrent ==
                                         !.generation_unused = FALSE,
                                         !.heartbeat_out = FALSE,
                                         !.commit_out = FALSE,
-                                        !.in_group = FALSE]
+                                        !.in_group = FALSE,
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.given = IF state.given /= "none" THEN "id" ELSE "none"]
                     s2 == RebalanceSyncIllegalGeneration(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: not the coordinator, or no answer [message]
 SyncCoordinatorGoneNotCurrent ==
@@ -5976,19 +7004,21 @@ SyncCoordinatorGoneCurrent ==
     /\ ~(state.rebalance = "REVOKING_PARTITION")
     /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.join_rests = TRUE,
                                         !.suspect = TRUE]
                     s2 == RebalanceSyncCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                     s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: another process has this instance id [message]
 SyncFencedNotCurrent ==
@@ -6013,20 +7043,23 @@ SyncFencedCurrent ==
                                         !.heartbeat_out = FALSE,
                                         !.commit_out = FALSE,
                                         !.in_group = FALSE,
-                                        !.has_id = FALSE,
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.given = "none",
                                         !.may_join = FALSE]
                     s2 == RebalanceSyncFenced(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                     s4 == IF s3.fault = "none" /\ ~s3.raised
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: what only the application can mend [message]
 SyncFatalNotCurrent ==
@@ -6053,13 +7086,14 @@ SyncFatalCurrent ==
                     s4 == IF s3.fault = "none" /\ ~s3.raised
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* Heartbeat: NONE [message]
 HeartbeatOkNotCurrent ==
@@ -6078,13 +7112,14 @@ HeartbeatOkCurrent ==
     /\ state' = LET s1 == [state EXCEPT !.heartbeat_out = FALSE]
                     s2 == TimeoutsHeartbeatOk(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* Heartbeat: a rebalance is announced [message]
 HeartbeatRebalanceInProgressNotCurrent ==
@@ -6106,17 +7141,19 @@ HeartbeatRebalanceInProgressCurrent ==
          /\ ~(state.identity = "member" /\ (state.join_backoff \/ ~state.polled)))
     /\ ~(state.rebalance = "REVOKING_PARTITION" /\ state.identity /= "member")
     /\ ~(state.rebalance = "ASSIGNING_PARTITIONS" /\ state.identity /= "member")
-    /\ state' = LET s1 == [state EXCEPT !.heartbeat_out = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.heartbeat_out = FALSE,
+                                        !.rejoin_due = state.rejoin_due \/ state.call_out = "none"]
                     s2 == TimeoutsHeartbeatRebalanceInProgress(s1, TRUE)
                     s3 == RebalanceHeartbeatRebalanceInProgress(s2, TRUE)
                     s4 == TimeoutsTurnEnded(s3)
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* Heartbeat: the coordinator does not know this id [message]
 HeartbeatUnknownMemberNotCurrent ==
@@ -6143,17 +7180,20 @@ HeartbeatUnknownMemberCurrent ==
                                         !.heartbeat_out = FALSE,
                                         !.commit_out = FALSE,
                                         !.in_group = FALSE,
-                                        !.has_id = FALSE]
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.given = "none"]
                     s2 == TimeoutsHeartbeatUnknownMember(s1, TRUE)
                     s3 == RebalanceHeartbeatUnknownMember(s2, TRUE)
                     s4 == TimeoutsTurnEnded(s3)
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* Heartbeat: an older or newer generation [message]
 HeartbeatIllegalGenerationNotCurrent ==
@@ -6179,17 +7219,21 @@ HeartbeatIllegalGenerationCurrent ==
                                         !.generation_unused = FALSE,
                                         !.heartbeat_out = FALSE,
                                         !.commit_out = FALSE,
-                                        !.in_group = FALSE]
+                                        !.in_group = FALSE,
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.given = IF state.given /= "none" THEN "id" ELSE "none"]
                     s2 == TimeoutsHeartbeatIllegalGeneration(s1, TRUE)
                     s3 == RebalanceHeartbeatIllegalGeneration(s2, TRUE)
                     s4 == TimeoutsTurnEnded(s3)
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* Heartbeat: another process has this instance id [message]
 HeartbeatFencedNotCurrent ==
@@ -6216,7 +7260,9 @@ HeartbeatFencedCurrent ==
                                         !.heartbeat_out = FALSE,
                                         !.commit_out = FALSE,
                                         !.in_group = FALSE,
-                                        !.has_id = FALSE,
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.given = "none",
                                         !.may_join = FALSE]
                     s2 == TimeoutsHeartbeatFenced(s1, TRUE)
                     s3 == RebalanceHeartbeatFenced(s2, TRUE)
@@ -6224,13 +7270,14 @@ HeartbeatFencedCurrent ==
                     s5 == IF s4.fault = "none" /\ ~s4.raised
                           THEN [s4 EXCEPT !.fault = "errors-are-told"]
                           ELSE s4
-                IN  [s5 EXCEPT !.has_id = s5.has_id /\ ~s5.left /\ ~(s5.stalled /\ s5.static),
+                IN  [s5 EXCEPT !.given = IF s5.left \/ (s5.stalled /\ s5.static) THEN "none" ELSE s5.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* Heartbeat: not the coordinator, or no answer [message]
 HeartbeatCoordinatorGoneNotCurrent ==
@@ -6254,13 +7301,14 @@ HeartbeatCoordinatorGoneCurrent ==
                     s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* Heartbeat: again, after a backoff [message]
 HeartbeatRetriableNotCurrent ==
@@ -6280,13 +7328,14 @@ HeartbeatRetriableCurrent ==
                                         !.beat_due = FALSE]
                     s2 == TimeoutsHeartbeatRetriable(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* Heartbeat: any other error [message]
 HeartbeatErrorNotCurrent ==
@@ -6309,13 +7358,14 @@ HeartbeatErrorCurrent ==
                     s4 == IF s3.fault = "none" /\ ~s3.raised
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* OffsetCommit: NONE, or an error that ends the attempt [message]
 CommitSettledNotCurrent ==
@@ -6351,16 +7401,18 @@ CommitSettledCurrent ==
          /\ ~(/\ state.coordinator_known
               /\ \/ state.commit_step = "out"
                  \/ state.commit_step = "none" /\ state.owned /\ state.identity = "member"))
-    /\ state' = LET s1 == [state EXCEPT !.commit_out = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.commit_out = FALSE,
+                                        !.commit_done = state.commit_done \/ state.commit_out]
                     s2 == RebalanceCommitSettled(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* OffsetCommit: again, after a backoff [message]
 CommitRetriableNotCurrent ==
@@ -6396,16 +7448,18 @@ CommitRetriableCurrent ==
          /\ ~(/\ state.coordinator_known
               /\ \/ state.commit_step = "out"
                  \/ state.commit_step = "none" /\ state.owned /\ state.identity = "member"))
-    /\ state' = LET s1 == [state EXCEPT !.commit_out = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.commit_out = FALSE,
+                                        !.commit_rests = state.commit_rests \/ state.commit_out]
                     s2 == RebalanceCommitRetriable(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* OffsetCommit: not the coordinator, or no answer [message]
 CommitCoordinatorGoneNotCurrent ==
@@ -6442,19 +7496,21 @@ CommitCoordinatorGoneCurrent ==
               /\ \/ state.commit_step = "out"
                  \/ state.commit_step = "none" /\ state.owned /\ state.identity = "member"))
     /\ state' = LET s1 == [state EXCEPT !.commit_out = FALSE,
+                                        !.commit_rests = state.commit_rests \/ state.commit_out,
                                         !.suspect = TRUE]
                     s2 == RebalanceCommitCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                     s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* OffsetCommit: the group rebalances [message]
 CommitRebalanceInProgressNotCurrent ==
@@ -6500,16 +7556,19 @@ CommitRebalanceInProgressCurrent ==
          /\ ~(/\ state.coordinator_known
               /\ \/ state.commit_step = "out"
                  \/ state.commit_step = "none" /\ state.owned /\ state.identity = "member"))
-    /\ state' = LET s1 == [state EXCEPT !.commit_out = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.commit_out = FALSE,
+                                        !.commit_done = state.commit_done \/ state.commit_out,
+                                        !.rejoin_due = state.rejoin_due \/ state.call_out = "none"]
                     s2 == RebalanceCommitRebalanceInProgress(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* OffsetCommit: the coordinator does not know this id [message]
 CommitUnknownMemberNotCurrent ==
@@ -6560,16 +7619,19 @@ CommitUnknownMemberCurrent ==
                                         !.heartbeat_out = FALSE,
                                         !.commit_out = FALSE,
                                         !.in_group = FALSE,
-                                        !.has_id = FALSE]
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.given = "none"]
                     s2 == RebalanceCommitUnknownMember(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* OffsetCommit: an older or newer generation [message]
 CommitIllegalGenerationNotCurrent ==
@@ -6619,16 +7681,20 @@ CommitIllegalGenerationCurrent ==
                                         !.generation_unused = FALSE,
                                         !.heartbeat_out = FALSE,
                                         !.commit_out = FALSE,
-                                        !.in_group = FALSE]
+                                        !.in_group = FALSE,
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.given = IF state.given /= "none" THEN "id" ELSE "none"]
                     s2 == RebalanceCommitIllegalGeneration(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* OffsetCommit: another process has this instance id [message]
 CommitFencedNotCurrent ==
@@ -6679,20 +7745,23 @@ CommitFencedCurrent ==
                                         !.heartbeat_out = FALSE,
                                         !.commit_out = FALSE,
                                         !.in_group = FALSE,
-                                        !.has_id = FALSE,
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.given = "none",
                                         !.may_join = FALSE]
                     s2 == RebalanceCommitFenced(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                     s4 == IF s3.fault = "none" /\ ~s3.raised
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* OffsetFetch: not the coordinator, or no answer [message]
 AskCoordinatorGoneNotCurrent ==
@@ -6715,13 +7784,14 @@ AskCoordinatorGoneCurrent ==
                     s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* heartbeat.interval.ms since the last one was sent, or the backoff after a failed one [timer]
 HeartbeatDue ==
@@ -6730,13 +7800,14 @@ HeartbeatDue ==
     /\ state' = LET s1 == [state EXCEPT !.beat_due = state.in_group]
                     s2 == TimeoutsHeartbeatDue(s1)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* session.timeout.ms without a sign of life from the coordinator [timer]
 SessionExpired ==
@@ -6750,13 +7821,14 @@ SessionExpired ==
                     s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* max.poll.interval.ms since the last poll() [timer]
 PollIntervalExpired ==
@@ -6769,27 +7841,30 @@ PollIntervalExpired ==
                              /\ ~(~s3.stalled \/ (~s3.in_group /\ (s3.static \/ s3.said_goodbye)))
                           THEN [s3 EXCEPT !.fault = "stalled-member-leaves"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* retry.backoff.ms since a join or sync failed [timer]
 JoinBackoffElapsed ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == RebalanceJoinBackoffElapsed(state)
-                    s2 == TimeoutsTurnEnded(s1)
-                IN  [s2 EXCEPT !.has_id = s2.has_id /\ ~s2.left /\ ~(s2.stalled /\ s2.static),
+    /\ state' = LET s1 == [state EXCEPT !.join_rests = FALSE]
+                    s2 == RebalanceJoinBackoffElapsed(s1)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* retry.backoff.ms since a lookup failed [timer]
 LookupBackoffElapsed ==
@@ -6800,42 +7875,48 @@ LookupBackoffElapsed ==
                                                          ELSE state.lookup_rests]
                     s2 == ConnectionLookupBackoffElapsed(s1)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* retry.backoff.ms since the commit before a rebalance failed [timer]
 CommitBackoffElapsed ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == RebalanceCommitBackoffElapsed(state)
-                    s2 == TimeoutsTurnEnded(s1)
-                IN  [s2 EXCEPT !.has_id = s2.has_id /\ ~s2.left /\ ~(s2.stalled /\ s2.static),
+    /\ state' = LET s1 == [state EXCEPT !.commit_rests = FALSE]
+                    s2 == RebalanceCommitBackoffElapsed(s1)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* the commit before a rebalance has had its time [timer]
 CommitDeadlineExpired ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == [state EXCEPT !.commit_out = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.commit_out = FALSE,
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = state.commit_done \/ state.commit_step /= "none"]
                     s2 == RebalanceCommitDeadlineExpired(s1)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 Next ==
     \/ ConfigureNothing
@@ -7052,6 +8133,22 @@ CallbacksBeforeJoin ==
 JoinNeedsAPoll ==
     state.fault /= "join-needs-a-poll"
 
+\* join-waits (invariant): After a JoinGroup or SyncGroup that the coordinator did not take, the next
+\* JoinGroup waits for the retry backoff.
+\* Source: Kafka AbstractCoordinator.JoinGroupResponseHandler
+\* Source: KAFKA-6829
+\* Rules: D3, J2
+JoinWaits ==
+    state.fault /= "join-waits"
+
+\* commit-comes-first (invariant): With auto-commit, what was consumed is committed before the listener hears
+\* that partitions go, and before JoinGroup: until it is answered or has run out of time.
+\* Source: Threading refactor proposal (Apache Kafka wiki), 'Test Plan'
+\* Source: Kafka ConsumerCoordinator.onJoinPrepare
+\* Rules: M3, Q4
+CommitComesFirst ==
+    state.fault /= "commit-comes-first"
+
 \* sync-after-join (invariant): A SyncGroup uses the generation of an answered JoinGroup, and each generation
 \* is used once.
 \* Source: Kafka AbstractCoordinator.JoinGroupResponseHandler
@@ -7066,6 +8163,20 @@ SyncAfterJoin ==
 \* Rules: H3, L3
 HeartbeatAsMember ==
     state.fault /= "heartbeat-as-member"
+
+\* heartbeat-when-due (invariant): A heartbeat is sent when the interval since the last one is over, or the
+\* retry backoff after one that failed.
+\* Source: Kafka AbstractCoordinator.HeartbeatThread
+\* Rules: H2, D3
+HeartbeatWhenDue ==
+    state.fault /= "heartbeat-when-due"
+
+\* leaves-if-asked (invariant): Who does not stall leaves only because the application wants to.
+\* Source: KIP-62, 'Proposed Changes'
+\* Source: Kafka AbstractCoordinator.maybeLeaveGroup
+\* Rules: L1, P1
+LeavesIfAsked ==
+    state.fault /= "leaves-if-asked"
 
 \* leave-once (invariant): LeaveGroup is sent by who has an id, once.
 \* Source: KAFKA-16639
@@ -7099,6 +8210,33 @@ NoCommitInARebalance ==
 CallbacksAlternate ==
     state.fault /= "callbacks-alternate"
 
+\* commit-if-configured (invariant): The commit before a rebalance is sent only with auto-commit: else
+\* committing is the application's own affair.
+\* Source: Kafka ConsumerCoordinator.onJoinPrepare
+\* Rules: M3, M7
+CommitIfConfigured ==
+    state.fault /= "commit-if-configured"
+
+\* commit-waits (invariant): After a commit that failed the next try waits for the retry backoff.
+\* Source: KAFKA-13310
+\* Rules: D3, M3
+CommitWaits ==
+    state.fault /= "commit-waits"
+
+\* lost-was-owned (invariant): The listener is told of a loss, and called by who leaves, only if something was
+\* owned.
+\* Source: KIP-429, onPartitionsLost
+\* Rules: C1, C2, C7
+LostWasOwned ==
+    state.fault /= "lost-was-owned"
+
+\* lost-by-losing (invariant): A member that has its assignment is told of its end, not of a loss, as long as
+\* nobody has disowned it.
+\* Source: KIP-429, onPartitionsLost
+\* Rules: C2, C7
+LostByLosing ==
+    state.fault /= "lost-by-losing"
+
 \* paused-before-revoked (invariant): Partitions are paused before the listener hears that they go, and before
 \* they are removed.
 \* Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
@@ -7118,6 +8256,13 @@ AddedBeforeAssigned ==
 \* Rules: C3, O3
 RevokedIsRemoved ==
     state.fault /= "revoked-is-removed"
+
+\* assigned-is-enabled (invariant): When the listener has heard of an assignment, its partitions are enabled
+\* at once, whatever comes next.
+\* Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+\* Rules: C3
+AssignedIsEnabled ==
+    state.fault /= "assigned-is-enabled"
 
 \* forget-then-fail (invariant): The coordinator is unknown before requests under way to it fail.
 \* Source: KAFKA-6366
@@ -7221,6 +8366,44 @@ WantsToJoin ==
     \/ ~(state.subscribed /\ state.polled /\ state.coordinator_known)
     \/ state.join_backoff
 
+\* join-backoff-is-kept (invariant): The backoff before the next JoinGroup runs from a failure of the
+\* coordinator's until it ends, or the member leaves.
+\* Source: Kafka AbstractCoordinator.joinGroupIfNeeded
+\* Rules: D3, J2
+JoinBackoffIsKept ==
+    state.join_backoff = state.join_rests
+
+\* announced-is-pursued (invariant): A member that is stable and knows that a rebalance is due is on its way
+\* to it: it commits, and then joins.
+\* Source: KAFKA-5154
+\* Source: Kafka ConsumerCoordinator.rejoinNeededOrPending
+\* Rules: J2, J8, K2, H4
+AnnouncedIsPursued ==
+    state.preparing = (state.rebalance = "STABLE" /\ state.rejoin_due)
+
+\* follow-up-is-kept (invariant): What makes another rebalance necessary while one is under way is kept until
+\* the next JoinGroup, and nothing else makes one follow.
+\* Source: KIP-429
+\* Source: KAFKA-5154
+\* Rules: J2, K2
+FollowUpIsKept ==
+    \/ state.rebalance = "UNJOINED"
+    \/ IF \/ state.call_out = "JoinGroup"
+          \/ state.rebalance = "COMPLETING_REBALANCE"
+          \/ state.rebalance = "ASSIGNING_PARTITIONS"
+       THEN state.follow_up = state.rejoin_due
+       ELSE ~state.follow_up \/ (state.rejoin_due /\ state.rebalance /= "STABLE")
+
+\* revoked-goes-on (invariant): When the listener has heard what goes, nothing holds the JoinGroup back but a
+\* commit, a poll, a coordinator or a backoff.
+\* Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+\* Rules: J2, Q4
+RevokedGoesOn ==
+    \/ state.rebalance /= "PARTITION_REVOKED"
+    \/ state.commit_step /= "none"
+    \/ ~(state.polled /\ state.coordinator_known)
+    \/ state.join_backoff
+
 \* commit-ends (invariant): PREPARE_REVOCATION lasts only as long as the commit before the revocation.
 \* Source: KAFKA-13310
 \* Source: KAFKA-14024
@@ -7233,6 +8416,13 @@ CommitEnds ==
 \* Rules: M3, M5
 CommitIsOut ==
     (state.commit_step = "out") = state.commit_out
+
+\* commit-backoff-is-kept (invariant): The backoff before the next try of a commit runs until it ends, or the
+\* commit has run out of time.
+\* Source: KAFKA-13310
+\* Rules: D3, M3
+CommitBackoffIsKept ==
+    (state.commit_step = "backoff") = state.commit_rests
 
 \* commit-is-pursued (invariant): A commit waits for nothing but a coordinator, a backoff or its answer.
 \* Source: KAFKA-13310
@@ -7292,13 +8482,13 @@ OverduePollWaits ==
 MayJoin ==
     state.may_join = state.polled
 
-\* identity-is-given (invariant): The member keeps the id that it was given until the coordinator disowns it
-\* or it leaves.
+\* identity-is-given (invariant): The member keeps the id and the generation that it was given until the
+\* coordinator disowns them or it leaves; a generation that is disowned leaves it the id.
 \* Source: KAFKA-13214
 \* Source: KAFKA-10870
 \* Rules: J4, J3
 IdentityIsGiven ==
-    state.has_id = (state.identity /= "none")
+    state.given = state.identity
 
 \* lost-without-id (invariant): A callback that has not begun when the membership is lost says lost.
 \* Source: KIP-429, onPartitionsLost
@@ -7306,6 +8496,25 @@ IdentityIsGiven ==
 LostWithoutId ==
     \/ ~(state.rebalance = "REVOKING_PARTITION" /\ ~state.callback_running /\ state.identity /= "member")
     \/ state.lost
+
+\* leave-is-pursued (invariant): Who has been asked to leave has left, or is waiting for its last callback.
+\* Source: KAFKA-19357
+\* Rules: L1, L2, C7
+LeaveIsPursued ==
+    state.leaving = state.leave_asked
+
+\* callback-is-running (invariant): A callback is believed to run while it does.
+\* Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+\* Rules: Q2
+CallbackIsRunning ==
+    state.callback_running = (state.callback /= "none")
+
+\* callback-stays (invariant): What the listener has been told while it runs stays so: revoked does not become
+\* lost.
+\* Source: KIP-429, onPartitionsLost
+\* Rules: C2, P3
+CallbackStays ==
+    state.callback = "none" \/ (state.callback = "lost") = state.lost
 
 \* owns-nothing-outside (invariant): Outside the group nothing is owned: every end of ownership goes through
 \* the listener.
@@ -7368,7 +8577,7 @@ Watch(n, word, id, condition) ==
     condition => \/ TLCGet(n) = 1
                  \/ TLCSet(n, 1) /\ PrintT(<<word, id>>)
 
-ASSUME \A n \in 1 .. 60 : TLCSet(n, 0)
+ASSUME \A n \in 1 .. 77 : TLCSet(n, 0)
 
 WatchIllegalEvent == Watch(1, "violated", "illegal-event", ~IllegalEvent)
 WatchLateChangesNothing == Watch(2, "violated", "late-changes-nothing", ~LateChangesNothing)
@@ -7384,51 +8593,68 @@ WatchOneCommit == Watch(11, "violated", "one-commit", ~OneCommit)
 WatchToAKnownCoordinator == Watch(12, "violated", "to-a-known-coordinator", ~ToAKnownCoordinator)
 WatchCallbacksBeforeJoin == Watch(13, "violated", "callbacks-before-join", ~CallbacksBeforeJoin)
 WatchJoinNeedsAPoll == Watch(14, "violated", "join-needs-a-poll", ~JoinNeedsAPoll)
-WatchSyncAfterJoin == Watch(15, "violated", "sync-after-join", ~SyncAfterJoin)
-WatchHeartbeatAsMember == Watch(16, "violated", "heartbeat-as-member", ~HeartbeatAsMember)
-WatchLeaveOnce == Watch(17, "violated", "leave-once", ~LeaveOnce)
-WatchStaticStays == Watch(18, "violated", "static-stays", ~StaticStays)
-WatchCommitWhatIsOwned == Watch(19, "violated", "commit-what-is-owned", ~CommitWhatIsOwned)
-WatchNoCommitInARebalance == Watch(20, "violated", "no-commit-in-a-rebalance", ~NoCommitInARebalance)
-WatchCallbacksAlternate == Watch(21, "violated", "callbacks-alternate", ~CallbacksAlternate)
-WatchPausedBeforeRevoked == Watch(22, "violated", "paused-before-revoked", ~PausedBeforeRevoked)
-WatchAddedBeforeAssigned == Watch(23, "violated", "added-before-assigned", ~AddedBeforeAssigned)
-WatchRevokedIsRemoved == Watch(24, "violated", "revoked-is-removed", ~RevokedIsRemoved)
-WatchForgetThenFail == Watch(25, "violated", "forget-then-fail", ~ForgetThenFail)
-WatchErrorsAreTold == Watch(26, "violated", "errors-are-told", ~ErrorsAreTold)
-WatchStalledMemberLeaves == Watch(27, "violated", "stalled-member-leaves", ~StalledMemberLeaves)
-WatchLookupIsOut == Watch(28, "violated", "lookup-is-out", ~LookupIsOut)
-WatchNeedIsPursued == Watch(29, "violated", "need-is-pursued", ~NeedIsPursued)
-WatchQuestionIsKept == Watch(30, "violated", "question-is-kept", ~QuestionIsKept)
-WatchLookupRestIsKept == Watch(31, "violated", "lookup-rest-is-kept", ~LookupRestIsKept)
-WatchDueHeartbeatIsKept == Watch(32, "violated", "due-heartbeat-is-kept", ~DueHeartbeatIsKept)
-WatchLatePollIsKept == Watch(33, "violated", "late-poll-is-kept", ~LatePollIsKept)
-WatchNoNeedOutside == Watch(34, "violated", "no-need-outside", ~NoNeedOutside)
-WatchCoordinatorIsKnown == Watch(35, "violated", "coordinator-is-known", ~CoordinatorIsKnown)
-WatchMemberNeedsIt == Watch(36, "violated", "member-needs-it", ~MemberNeedsIt)
-WatchJoinIsOut == Watch(37, "violated", "join-is-out", ~JoinIsOut)
-WatchSyncIsOut == Watch(38, "violated", "sync-is-out", ~SyncIsOut)
-WatchWantsToJoin == Watch(39, "violated", "wants-to-join", ~WantsToJoin)
-WatchCommitEnds == Watch(40, "violated", "commit-ends", ~CommitEnds)
-WatchCommitIsOut == Watch(41, "violated", "commit-is-out", ~CommitIsOut)
-WatchCommitIsPursued == Watch(42, "violated", "commit-is-pursued", ~CommitIsPursued)
-WatchRevokeIsDue == Watch(43, "violated", "revoke-is-due", ~RevokeIsDue)
-WatchAssignIsDue == Watch(44, "violated", "assign-is-due", ~AssignIsDue)
-WatchToldIsEnabled == Watch(45, "violated", "told-is-enabled", ~ToldIsEnabled)
-WatchHeartbeatsRun == Watch(46, "violated", "heartbeats-run", ~HeartbeatsRun)
-WatchHeartbeatIsOut == Watch(47, "violated", "heartbeat-is-out", ~HeartbeatIsOut)
-WatchOverdueHeartbeatWaits == Watch(48, "violated", "overdue-heartbeat-waits", ~OverdueHeartbeatWaits)
-WatchOverduePollWaits == Watch(49, "violated", "overdue-poll-waits", ~OverduePollWaits)
-WatchMayJoin == Watch(50, "violated", "may-join", ~MayJoin)
-WatchIdentityIsGiven == Watch(51, "violated", "identity-is-given", ~IdentityIsGiven)
-WatchLostWithoutId == Watch(52, "violated", "lost-without-id", ~LostWithoutId)
-WatchOwnsNothingOutside == Watch(53, "violated", "owns-nothing-outside", ~OwnsNothingOutside)
-WatchLostIsTold == Watch(54, "violated", "lost-is-told", ~LostIsTold)
-WatchReachesAssigning == Watch(55, "reached", "reaches-assigning", ReachesAssigning)
-WatchReachesLost == Watch(56, "reached", "reaches-lost", ReachesLost)
-WatchReachesLeaving == Watch(57, "reached", "reaches-leaving", ReachesLeaving)
-WatchReachesSecondLoss == Watch(58, "reached", "reaches-second-loss", ReachesSecondLoss)
-WatchReachesBlockedCommit == Watch(59, "reached", "reaches-blocked-commit", ReachesBlockedCommit)
-WatchReachesPollWhileLost == Watch(60, "reached", "reaches-poll-while-lost", ReachesPollWhileLost)
+WatchJoinWaits == Watch(15, "violated", "join-waits", ~JoinWaits)
+WatchCommitComesFirst == Watch(16, "violated", "commit-comes-first", ~CommitComesFirst)
+WatchSyncAfterJoin == Watch(17, "violated", "sync-after-join", ~SyncAfterJoin)
+WatchHeartbeatAsMember == Watch(18, "violated", "heartbeat-as-member", ~HeartbeatAsMember)
+WatchHeartbeatWhenDue == Watch(19, "violated", "heartbeat-when-due", ~HeartbeatWhenDue)
+WatchLeavesIfAsked == Watch(20, "violated", "leaves-if-asked", ~LeavesIfAsked)
+WatchLeaveOnce == Watch(21, "violated", "leave-once", ~LeaveOnce)
+WatchStaticStays == Watch(22, "violated", "static-stays", ~StaticStays)
+WatchCommitWhatIsOwned == Watch(23, "violated", "commit-what-is-owned", ~CommitWhatIsOwned)
+WatchNoCommitInARebalance == Watch(24, "violated", "no-commit-in-a-rebalance", ~NoCommitInARebalance)
+WatchCallbacksAlternate == Watch(25, "violated", "callbacks-alternate", ~CallbacksAlternate)
+WatchCommitIfConfigured == Watch(26, "violated", "commit-if-configured", ~CommitIfConfigured)
+WatchCommitWaits == Watch(27, "violated", "commit-waits", ~CommitWaits)
+WatchLostWasOwned == Watch(28, "violated", "lost-was-owned", ~LostWasOwned)
+WatchLostByLosing == Watch(29, "violated", "lost-by-losing", ~LostByLosing)
+WatchPausedBeforeRevoked == Watch(30, "violated", "paused-before-revoked", ~PausedBeforeRevoked)
+WatchAddedBeforeAssigned == Watch(31, "violated", "added-before-assigned", ~AddedBeforeAssigned)
+WatchRevokedIsRemoved == Watch(32, "violated", "revoked-is-removed", ~RevokedIsRemoved)
+WatchAssignedIsEnabled == Watch(33, "violated", "assigned-is-enabled", ~AssignedIsEnabled)
+WatchForgetThenFail == Watch(34, "violated", "forget-then-fail", ~ForgetThenFail)
+WatchErrorsAreTold == Watch(35, "violated", "errors-are-told", ~ErrorsAreTold)
+WatchStalledMemberLeaves == Watch(36, "violated", "stalled-member-leaves", ~StalledMemberLeaves)
+WatchLookupIsOut == Watch(37, "violated", "lookup-is-out", ~LookupIsOut)
+WatchNeedIsPursued == Watch(38, "violated", "need-is-pursued", ~NeedIsPursued)
+WatchQuestionIsKept == Watch(39, "violated", "question-is-kept", ~QuestionIsKept)
+WatchLookupRestIsKept == Watch(40, "violated", "lookup-rest-is-kept", ~LookupRestIsKept)
+WatchDueHeartbeatIsKept == Watch(41, "violated", "due-heartbeat-is-kept", ~DueHeartbeatIsKept)
+WatchLatePollIsKept == Watch(42, "violated", "late-poll-is-kept", ~LatePollIsKept)
+WatchNoNeedOutside == Watch(43, "violated", "no-need-outside", ~NoNeedOutside)
+WatchCoordinatorIsKnown == Watch(44, "violated", "coordinator-is-known", ~CoordinatorIsKnown)
+WatchMemberNeedsIt == Watch(45, "violated", "member-needs-it", ~MemberNeedsIt)
+WatchJoinIsOut == Watch(46, "violated", "join-is-out", ~JoinIsOut)
+WatchSyncIsOut == Watch(47, "violated", "sync-is-out", ~SyncIsOut)
+WatchWantsToJoin == Watch(48, "violated", "wants-to-join", ~WantsToJoin)
+WatchJoinBackoffIsKept == Watch(49, "violated", "join-backoff-is-kept", ~JoinBackoffIsKept)
+WatchAnnouncedIsPursued == Watch(50, "violated", "announced-is-pursued", ~AnnouncedIsPursued)
+WatchFollowUpIsKept == Watch(51, "violated", "follow-up-is-kept", ~FollowUpIsKept)
+WatchRevokedGoesOn == Watch(52, "violated", "revoked-goes-on", ~RevokedGoesOn)
+WatchCommitEnds == Watch(53, "violated", "commit-ends", ~CommitEnds)
+WatchCommitIsOut == Watch(54, "violated", "commit-is-out", ~CommitIsOut)
+WatchCommitBackoffIsKept == Watch(55, "violated", "commit-backoff-is-kept", ~CommitBackoffIsKept)
+WatchCommitIsPursued == Watch(56, "violated", "commit-is-pursued", ~CommitIsPursued)
+WatchRevokeIsDue == Watch(57, "violated", "revoke-is-due", ~RevokeIsDue)
+WatchAssignIsDue == Watch(58, "violated", "assign-is-due", ~AssignIsDue)
+WatchToldIsEnabled == Watch(59, "violated", "told-is-enabled", ~ToldIsEnabled)
+WatchHeartbeatsRun == Watch(60, "violated", "heartbeats-run", ~HeartbeatsRun)
+WatchHeartbeatIsOut == Watch(61, "violated", "heartbeat-is-out", ~HeartbeatIsOut)
+WatchOverdueHeartbeatWaits == Watch(62, "violated", "overdue-heartbeat-waits", ~OverdueHeartbeatWaits)
+WatchOverduePollWaits == Watch(63, "violated", "overdue-poll-waits", ~OverduePollWaits)
+WatchMayJoin == Watch(64, "violated", "may-join", ~MayJoin)
+WatchIdentityIsGiven == Watch(65, "violated", "identity-is-given", ~IdentityIsGiven)
+WatchLostWithoutId == Watch(66, "violated", "lost-without-id", ~LostWithoutId)
+WatchLeaveIsPursued == Watch(67, "violated", "leave-is-pursued", ~LeaveIsPursued)
+WatchCallbackIsRunning == Watch(68, "violated", "callback-is-running", ~CallbackIsRunning)
+WatchCallbackStays == Watch(69, "violated", "callback-stays", ~CallbackStays)
+WatchOwnsNothingOutside == Watch(70, "violated", "owns-nothing-outside", ~OwnsNothingOutside)
+WatchLostIsTold == Watch(71, "violated", "lost-is-told", ~LostIsTold)
+WatchReachesAssigning == Watch(72, "reached", "reaches-assigning", ReachesAssigning)
+WatchReachesLost == Watch(73, "reached", "reaches-lost", ReachesLost)
+WatchReachesLeaving == Watch(74, "reached", "reaches-leaving", ReachesLeaving)
+WatchReachesSecondLoss == Watch(75, "reached", "reaches-second-loss", ReachesSecondLoss)
+WatchReachesBlockedCommit == Watch(76, "reached", "reaches-blocked-commit", ReachesBlockedCommit)
+WatchReachesPollWhileLost == Watch(77, "reached", "reaches-poll-while-lost", ReachesPollWhileLost)
 
 ============================================================

@@ -17,7 +17,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 7f6ffc884a9d531e836d8605adce749bde966770daf5afd34d6427fc2423bfc8
+\* Model a01533d15600a64c243bbee62964efb57f330b1007b1d2743bf4794af0e2863c
 EXTENDS Naturals, TLC
 
 Members == 1 .. 1
@@ -100,8 +100,8 @@ TypeOK ==
     /\ state.may_join \in {FALSE, TRUE}
     \* an ERROR has been queued by what happens now
     /\ state.raised \in {FALSE, TRUE}
-    \* the coordinator gave it a member id, and nothing has ended that
-    /\ state.has_id \in {FALSE, TRUE}
+    \* what the coordinator gave it, and nothing has ended: a member id, or that and a generation
+    /\ state.given \in {"none", "id", "member"}
     \* a LeaveGroup has been sent by what happens now
     /\ state.said_goodbye \in {FALSE, TRUE}
     \* the member has left, in words or in silence, by what happens now
@@ -122,6 +122,20 @@ TypeOK ==
     /\ state.beat_due \in {FALSE, TRUE}
     \* the poll interval is over, and nothing was polled since
     /\ state.poll_late \in {FALSE, TRUE}
+    \* the backoff after a JoinGroup or SyncGroup that the coordinator did not take runs
+    /\ state.join_rests \in {FALSE, TRUE}
+    \* a rebalance was announced or wanted, or partitions were given up, and no JoinGroup has been sent since
+    /\ state.rejoin_due \in {FALSE, TRUE}
+    \* the commit before the rebalance that is due was answered, or has run out of time
+    /\ state.commit_done \in {FALSE, TRUE}
+    \* the backoff after a commit that failed runs
+    /\ state.commit_rests \in {FALSE, TRUE}
+    \* the application wants to leave, and has not left yet
+    /\ state.leave_asked \in {FALSE, TRUE}
+    \* the listener has heard now that partitions have come, and they are not enabled yet
+    /\ state.enable_due \in {FALSE, TRUE}
+    \* the listener runs, and was told this
+    /\ state.callback \in {"none", "revoked", "lost"}
     \* what happens now says that the coordinator is gone
     /\ state.suspect \in {FALSE, TRUE}
     \* the first assertion that failed
@@ -129,10 +143,13 @@ TypeOK ==
                         "lookup-waits", "forget-with-reason", "suspect-is-forgotten",
                         "leaves-only-if-stalled", "one-call", "one-heartbeat", "one-commit",
                         "to-a-known-coordinator", "callbacks-before-join", "join-needs-a-poll",
-                        "sync-after-join", "heartbeat-as-member", "leave-once", "static-stays",
+                        "join-waits", "commit-comes-first", "sync-after-join", "heartbeat-as-member",
+                        "heartbeat-when-due", "leaves-if-asked", "leave-once", "static-stays",
                         "commit-what-is-owned", "no-commit-in-a-rebalance", "callbacks-alternate",
+                        "commit-if-configured", "commit-waits", "lost-was-owned", "lost-by-losing",
                         "paused-before-revoked", "added-before-assigned", "revoked-is-removed",
-                        "forget-then-fail", "errors-are-told", "stalled-member-leaves"}
+                        "assigned-is-enabled", "forget-then-fail", "errors-are-told",
+                        "stalled-member-leaves"}
 
 Init ==
     state = [timeouts |-> "STOPPED",
@@ -170,7 +187,7 @@ Init ==
              assign_due |-> FALSE,
              may_join |-> FALSE,
              raised |-> FALSE,
-             has_id |-> FALSE,
+             given |-> "none",
              said_goodbye |-> FALSE,
              left |-> FALSE,
              stalled |-> FALSE,
@@ -181,6 +198,13 @@ Init ==
              lookup_rests |-> "none",
              beat_due |-> FALSE,
              poll_late |-> FALSE,
+             join_rests |-> FALSE,
+             rejoin_due |-> FALSE,
+             commit_done |-> FALSE,
+             commit_rests |-> FALSE,
+             leave_asked |-> FALSE,
+             enable_due |-> FALSE,
+             callback |-> "none",
              suspect |-> FALSE,
              fault |-> "none"]
 
@@ -196,100 +220,113 @@ TimeoutsStarted(s) ==
 
 \* timeouts hears: the background thread ends
 TimeoutsStopped(s) ==
-    \* DISABLED.stopped.1 [H3 L4]
-    IF s.timeouts = "DISABLED"
-    THEN [s EXCEPT !.timeouts = "STOPPED"]
-    \* IDLE.stopped.1 [H3]
-    ELSE IF s.timeouts = "IDLE"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* IN_FLIGHT.stopped.1 [H3]
-    ELSE IF s.timeouts = "IN_FLIGHT"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.timeouts
+    IN  CASE at = "DISABLED" ->
+               \* DISABLED.stopped.1 [H3 L4]
+               [s EXCEPT !.timeouts = "STOPPED"]
+          [] at = "IDLE" ->
+               \* IDLE.stopped.1 [H3]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.stopped.1 [H3]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] OTHER -> s
 
 \* timeouts hears: the generation is joined
 TimeoutsHeartbeatsEnabled(s) ==
-    \* DISABLED.heartbeats_enabled.1 [H1 P2]
-    IF s.timeouts = "DISABLED"
-    THEN LET s1 == [s EXCEPT !.timeouts = "IDLE"]
-         IN  \* restart_timers
-             [s1 EXCEPT !.heartbeat_overdue = FALSE,
-                        !.poll_overdue = FALSE]
-    \* IDLE.heartbeats_enabled.2 [H3]
-    ELSE IF s.timeouts = "IDLE"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* IN_FLIGHT.heartbeats_enabled.2 [H3]
-    ELSE IF s.timeouts = "IN_FLIGHT"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.timeouts
+    IN  CASE at = "DISABLED" ->
+               \* DISABLED.heartbeats_enabled.1 [H1 P2]
+               [s EXCEPT !.timeouts = "IDLE",
+                         \* restart_timers
+                         !.heartbeat_overdue = FALSE,
+                         !.poll_overdue = FALSE]
+          [] at = "IDLE" ->
+               \* IDLE.heartbeats_enabled.2 [H3]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.heartbeats_enabled.2 [H3]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] OTHER -> s
 
 \* timeouts hears: a JoinGroup is sent, or the identity is gone
 TimeoutsHeartbeatsDisabled(s) ==
     \* IDLE.heartbeats_disabled.1 [H3]
     IF s.timeouts = "IDLE"
-    THEN LET s1 == [s EXCEPT !.timeouts = "DISABLED"]
-         IN  \* restart_timers
-             [s1 EXCEPT !.heartbeat_overdue = FALSE,
-                        !.poll_overdue = FALSE]
+    THEN [s EXCEPT !.timeouts = "DISABLED",
+                   \* restart_timers
+                   !.heartbeat_overdue = FALSE,
+                   !.poll_overdue = FALSE]
     \* IN_FLIGHT.heartbeats_disabled.1 [H3]
     ELSE IF s.timeouts = "IN_FLIGHT"
-    THEN LET s2 == [s EXCEPT !.timeouts = "DISABLED"]
-         IN  \* restart_timers
-             [s2 EXCEPT !.heartbeat_overdue = FALSE,
-                        !.poll_overdue = FALSE]
+    THEN [s EXCEPT !.timeouts = "DISABLED",
+                   \* restart_timers
+                   !.heartbeat_overdue = FALSE,
+                   !.poll_overdue = FALSE]
     ELSE s
 
 \* timeouts hears: heartbeat.interval.ms since the last one was sent, or the backoff after a failed one
 TimeoutsHeartbeatDue(s) ==
-    \* IDLE.heartbeat_due.1 [H2 D4]
-    IF s.timeouts = "IDLE" /\ s.coordinator_known /\ ~s.heartbeat_overdue
-    THEN LET s1 == [s EXCEPT !.timeouts = "IN_FLIGHT"]
-             s2 == \* send_heartbeat
-                   [s1 EXCEPT !.heartbeat_overdue = FALSE]
-             s3 == IF s2.fault = "none" /\ ~(~s2.heartbeat_out)
-                   THEN [s2 EXCEPT !.fault = "one-heartbeat"]
-                   ELSE s2
-             s4 == IF s3.fault = "none" /\ ~s3.coordinator_known
-                   THEN [s3 EXCEPT !.fault = "to-a-known-coordinator"]
-                   ELSE s3
-             s5 == IF s4.fault = "none" /\ ~(s4.in_group /\ s4.identity = "member")
-                   THEN [s4 EXCEPT !.fault = "heartbeat-as-member"]
-                   ELSE s4
-         IN  [s5 EXCEPT !.heartbeat_out = TRUE,
-                        !.beat_due = FALSE]
-    \* IDLE.heartbeat_due.2 [H2 D4]
-    ELSE IF s.timeouts = "IDLE" /\ ~s.coordinator_known /\ ~s.heartbeat_overdue
-    THEN \* note_overdue_heartbeat
-         [s EXCEPT !.heartbeat_overdue = TRUE]
-    \* IN_FLIGHT.heartbeat_due.1 [H7]
-    ELSE IF s.timeouts = "IN_FLIGHT" /\ ~s.heartbeat_overdue
-    THEN \* note_overdue_heartbeat
-         [s EXCEPT !.heartbeat_overdue = TRUE]
-    ELSE s
+    LET at == s.timeouts
+    IN  CASE at = "IDLE" ->
+               \* IDLE.heartbeat_due.1 [H2 D4]
+               IF s.coordinator_known /\ ~s.heartbeat_overdue
+               THEN LET s1 == [s EXCEPT !.timeouts = "IN_FLIGHT",
+                                        \* send_heartbeat
+                                        !.heartbeat_overdue = FALSE]
+                        s2 == IF s1.fault = "none" /\ ~(~s1.heartbeat_out)
+                              THEN [s1 EXCEPT !.fault = "one-heartbeat"]
+                              ELSE s1
+                        s3 == IF s2.fault = "none" /\ ~s2.coordinator_known
+                              THEN [s2 EXCEPT !.fault = "to-a-known-coordinator"]
+                              ELSE s2
+                        s4 == IF s3.fault = "none" /\ ~(s3.in_group /\ s3.identity = "member")
+                              THEN [s3 EXCEPT !.fault = "heartbeat-as-member"]
+                              ELSE s3
+                        s5 == IF s4.fault = "none" /\ ~s4.beat_due
+                              THEN [s4 EXCEPT !.fault = "heartbeat-when-due"]
+                              ELSE s4
+                    IN  [s5 EXCEPT !.heartbeat_out = TRUE,
+                                   !.beat_due = FALSE]
+               \* IDLE.heartbeat_due.2 [H2 D4]
+               ELSE IF ~s.coordinator_known /\ ~s.heartbeat_overdue
+               THEN \* note_overdue_heartbeat
+                    [s EXCEPT !.heartbeat_overdue = TRUE]
+               ELSE s
+          [] at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.heartbeat_due.1 [H7]
+               IF ~s.heartbeat_overdue
+               THEN \* note_overdue_heartbeat
+                    [s EXCEPT !.heartbeat_overdue = TRUE]
+               ELSE s
+          [] OTHER -> s
 
 \* timeouts hears: the background thread has done what the event asked for, and looks at what is left
 TimeoutsTurnEnded(s) ==
     \* IDLE.turn_ended.1 [H2 D1]
     IF s.timeouts = "IDLE" /\ s.heartbeat_overdue /\ s.coordinator_known
-    THEN LET s1 == [s EXCEPT !.timeouts = "IN_FLIGHT"]
-             s2 == \* send_heartbeat
-                   [s1 EXCEPT !.heartbeat_overdue = FALSE]
-             s3 == IF s2.fault = "none" /\ ~(~s2.heartbeat_out)
-                   THEN [s2 EXCEPT !.fault = "one-heartbeat"]
+    THEN LET s1 == [s EXCEPT !.timeouts = "IN_FLIGHT",
+                             \* send_heartbeat
+                             !.heartbeat_overdue = FALSE]
+             s2 == IF s1.fault = "none" /\ ~(~s1.heartbeat_out)
+                   THEN [s1 EXCEPT !.fault = "one-heartbeat"]
+                   ELSE s1
+             s3 == IF s2.fault = "none" /\ ~s2.coordinator_known
+                   THEN [s2 EXCEPT !.fault = "to-a-known-coordinator"]
                    ELSE s2
-             s4 == IF s3.fault = "none" /\ ~s3.coordinator_known
-                   THEN [s3 EXCEPT !.fault = "to-a-known-coordinator"]
+             s4 == IF s3.fault = "none" /\ ~(s3.in_group /\ s3.identity = "member")
+                   THEN [s3 EXCEPT !.fault = "heartbeat-as-member"]
                    ELSE s3
-             s5 == IF s4.fault = "none" /\ ~(s4.in_group /\ s4.identity = "member")
-                   THEN [s4 EXCEPT !.fault = "heartbeat-as-member"]
+             s5 == IF s4.fault = "none" /\ ~s4.beat_due
+                   THEN [s4 EXCEPT !.fault = "heartbeat-when-due"]
                    ELSE s4
          IN  [s5 EXCEPT !.heartbeat_out = TRUE,
                         !.beat_due = FALSE]
@@ -297,297 +334,382 @@ TimeoutsTurnEnded(s) ==
 
 \* timeouts hears: Heartbeat: NONE
 TimeoutsHeartbeatOk(s, current) ==
-    \* IN_FLIGHT.heartbeat_ok.1 [H1 H7]
-    IF s.timeouts = "IN_FLIGHT" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-         IN  [s1 EXCEPT !.timeouts = "IDLE"]
-    \* STOPPED.heartbeat_ok.2 [J9]
-    ELSE IF s.timeouts = "STOPPED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* DISABLED.heartbeat_ok.2 [J9]
-    ELSE IF s.timeouts = "DISABLED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* IDLE.heartbeat_ok.2 [J9]
-    ELSE IF s.timeouts = "IDLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.timeouts
+    IN  CASE at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.heartbeat_ok.1 [H1 H7]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  [s1 EXCEPT !.timeouts = "IDLE"]
+               ELSE s
+          [] at = "STOPPED" ->
+               \* STOPPED.heartbeat_ok.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "DISABLED" ->
+               \* DISABLED.heartbeat_ok.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "IDLE" ->
+               \* IDLE.heartbeat_ok.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* timeouts hears: Heartbeat: a rebalance is announced
 TimeoutsHeartbeatRebalanceInProgress(s, current) ==
-    \* IN_FLIGHT.heartbeat_rebalance_in_progress.1 [H1 H7]
-    IF s.timeouts = "IN_FLIGHT" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-         IN  [s1 EXCEPT !.timeouts = "IDLE"]
-    \* STOPPED.heartbeat_rebalance_in_progress.2 [J9]
-    ELSE IF s.timeouts = "STOPPED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* DISABLED.heartbeat_rebalance_in_progress.2 [J9]
-    ELSE IF s.timeouts = "DISABLED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* IDLE.heartbeat_rebalance_in_progress.2 [J9]
-    ELSE IF s.timeouts = "IDLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.timeouts
+    IN  CASE at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.heartbeat_rebalance_in_progress.1 [H1 H7]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  [s1 EXCEPT !.timeouts = "IDLE"]
+               ELSE s
+          [] at = "STOPPED" ->
+               \* STOPPED.heartbeat_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "DISABLED" ->
+               \* DISABLED.heartbeat_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "IDLE" ->
+               \* IDLE.heartbeat_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* timeouts hears: Heartbeat: the coordinator does not know this id
 TimeoutsHeartbeatUnknownMember(s, current) ==
-    \* IN_FLIGHT.heartbeat_unknown_member.1 [H4 H7]
-    IF s.timeouts = "IN_FLIGHT" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-         IN  [s1 EXCEPT !.timeouts = "IDLE"]
-    \* STOPPED.heartbeat_unknown_member.2 [J9]
-    ELSE IF s.timeouts = "STOPPED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* DISABLED.heartbeat_unknown_member.2 [J9]
-    ELSE IF s.timeouts = "DISABLED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* IDLE.heartbeat_unknown_member.2 [J9]
-    ELSE IF s.timeouts = "IDLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.timeouts
+    IN  CASE at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.heartbeat_unknown_member.1 [H4 H7]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  [s1 EXCEPT !.timeouts = "IDLE"]
+               ELSE s
+          [] at = "STOPPED" ->
+               \* STOPPED.heartbeat_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "DISABLED" ->
+               \* DISABLED.heartbeat_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "IDLE" ->
+               \* IDLE.heartbeat_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* timeouts hears: Heartbeat: an older or newer generation
 TimeoutsHeartbeatIllegalGeneration(s, current) ==
-    \* IN_FLIGHT.heartbeat_illegal_generation.1 [H4 H7]
-    IF s.timeouts = "IN_FLIGHT" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-         IN  [s1 EXCEPT !.timeouts = "IDLE"]
-    \* STOPPED.heartbeat_illegal_generation.2 [J9]
-    ELSE IF s.timeouts = "STOPPED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* DISABLED.heartbeat_illegal_generation.2 [J9]
-    ELSE IF s.timeouts = "DISABLED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* IDLE.heartbeat_illegal_generation.2 [J9]
-    ELSE IF s.timeouts = "IDLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.timeouts
+    IN  CASE at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.heartbeat_illegal_generation.1 [H4 H7]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  [s1 EXCEPT !.timeouts = "IDLE"]
+               ELSE s
+          [] at = "STOPPED" ->
+               \* STOPPED.heartbeat_illegal_generation.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "DISABLED" ->
+               \* DISABLED.heartbeat_illegal_generation.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "IDLE" ->
+               \* IDLE.heartbeat_illegal_generation.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* timeouts hears: Heartbeat: another process has this instance id
 TimeoutsHeartbeatFenced(s, current) ==
-    \* IN_FLIGHT.heartbeat_fenced.1 [H4 H7]
-    IF s.timeouts = "IN_FLIGHT" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-         IN  [s1 EXCEPT !.timeouts = "IDLE"]
-    \* STOPPED.heartbeat_fenced.2 [J9]
-    ELSE IF s.timeouts = "STOPPED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* DISABLED.heartbeat_fenced.2 [J9]
-    ELSE IF s.timeouts = "DISABLED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* IDLE.heartbeat_fenced.2 [J9]
-    ELSE IF s.timeouts = "IDLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.timeouts
+    IN  CASE at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.heartbeat_fenced.1 [H4 H7]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  [s1 EXCEPT !.timeouts = "IDLE"]
+               ELSE s
+          [] at = "STOPPED" ->
+               \* STOPPED.heartbeat_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "DISABLED" ->
+               \* DISABLED.heartbeat_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "IDLE" ->
+               \* IDLE.heartbeat_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* timeouts hears: Heartbeat: again, after a backoff
 TimeoutsHeartbeatRetriable(s, current) ==
-    \* IN_FLIGHT.heartbeat_retriable.1 [H4 H7 D3]
-    IF s.timeouts = "IN_FLIGHT" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.timeouts = "IDLE"]
-         IN  \* schedule_retry
-             [s2 EXCEPT !.heartbeat_overdue = FALSE]
-    \* STOPPED.heartbeat_retriable.2 [J9]
-    ELSE IF s.timeouts = "STOPPED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* DISABLED.heartbeat_retriable.2 [J9]
-    ELSE IF s.timeouts = "DISABLED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* IDLE.heartbeat_retriable.2 [J9]
-    ELSE IF s.timeouts = "IDLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.timeouts
+    IN  CASE at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.heartbeat_retriable.1 [H4 H7 D3]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  [s1 EXCEPT !.timeouts = "IDLE",
+                                   \* schedule_retry
+                                   !.heartbeat_overdue = FALSE]
+               ELSE s
+          [] at = "STOPPED" ->
+               \* STOPPED.heartbeat_retriable.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "DISABLED" ->
+               \* DISABLED.heartbeat_retriable.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "IDLE" ->
+               \* IDLE.heartbeat_retriable.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* timeouts hears: Heartbeat: any other error
 TimeoutsHeartbeatError(s, current) ==
-    \* IN_FLIGHT.heartbeat_error.1 [H4 H7]
-    IF s.timeouts = "IN_FLIGHT" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.timeouts = "IDLE"]
-             s3 == \* schedule_retry
-                   [s2 EXCEPT !.heartbeat_overdue = FALSE]
-         IN  [s3 EXCEPT !.raised = TRUE]
-    \* STOPPED.heartbeat_error.2 [J9]
-    ELSE IF s.timeouts = "STOPPED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* DISABLED.heartbeat_error.2 [J9]
-    ELSE IF s.timeouts = "DISABLED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* IDLE.heartbeat_error.2 [J9]
-    ELSE IF s.timeouts = "IDLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.timeouts
+    IN  CASE at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.heartbeat_error.1 [H4 H7]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  [s1 EXCEPT !.timeouts = "IDLE",
+                                   \* schedule_retry
+                                   !.heartbeat_overdue = FALSE,
+                                   !.raised = TRUE]
+               ELSE s
+          [] at = "STOPPED" ->
+               \* STOPPED.heartbeat_error.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "DISABLED" ->
+               \* DISABLED.heartbeat_error.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "IDLE" ->
+               \* IDLE.heartbeat_error.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* timeouts hears: it is forgotten; requests under way to it are void
 TimeoutsCoordinatorLost(s) ==
     \* IN_FLIGHT.coordinator_lost.1 [D5 H4]
     IF s.timeouts = "IN_FLIGHT"
-    THEN LET s1 == [s EXCEPT !.timeouts = "IDLE"]
-         IN  \* schedule_retry
-             [s1 EXCEPT !.heartbeat_overdue = FALSE]
+    THEN [s EXCEPT !.timeouts = "IDLE",
+                   \* schedule_retry
+                   !.heartbeat_overdue = FALSE]
     ELSE s
 
 \* rebalance hears: it is forgotten; requests under way to it are void
 RebalanceCoordinatorLost(s) ==
-    \* PREPARING_REBALANCE.coordinator_lost.1 [D1 D5 J2 J4]
-    IF s.rebalance = "PREPARING_REBALANCE" /\ s.polled /\ ~s.join_backoff
-    THEN \* back_off_join
-         [s EXCEPT !.join_backoff = TRUE]
-    \* COMPLETING_REBALANCE.coordinator_lost.1 [D1 D5 J2 J4]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE"
-    THEN LET s1 == [s EXCEPT !.rebalance = "PREPARING_REBALANCE"]
-         IN  \* back_off_join
-             [s1 EXCEPT !.join_backoff = TRUE]
-    \* PREPARE_REVOCATION.coordinator_lost.1 [D1 D5 M3]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ s.commit_step = "out"
-    THEN \* back_off_commit
-         [s EXCEPT !.commit_step = "backoff"]
-    \* PARTITION_REVOKED.coordinator_lost.1 [D1 D5 M3]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ s.commit_step = "out"
-    THEN \* back_off_commit
-         [s EXCEPT !.commit_step = "backoff"]
-    \* STABLE.coordinator_lost.1 [D1 D5 M3]
-    ELSE IF s.rebalance = "STABLE" /\ s.commit_step = "out"
-    THEN \* back_off_commit
-         [s EXCEPT !.commit_step = "backoff"]
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.coordinator_lost.1 [D1 D5 J2 J4]
+               IF s.polled /\ ~s.join_backoff
+               THEN \* back_off_join
+                    [s EXCEPT !.join_backoff = TRUE]
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.coordinator_lost.1 [D1 D5 J2 J4]
+               [s EXCEPT !.rebalance = "PREPARING_REBALANCE",
+                         \* back_off_join
+                         !.join_backoff = TRUE]
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.coordinator_lost.1 [D1 D5 M3]
+               IF s.commit_step = "out"
+               THEN \* back_off_commit
+                    [s EXCEPT !.commit_step = "backoff"]
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.coordinator_lost.1 [D1 D5 M3]
+               IF s.commit_step = "out"
+               THEN \* back_off_commit
+                    [s EXCEPT !.commit_step = "backoff"]
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.coordinator_lost.1 [D1 D5 M3]
+               IF s.commit_step = "out"
+               THEN \* back_off_commit
+                    [s EXCEPT !.commit_step = "backoff"]
+               ELSE s
+          [] OTHER -> s
 
 \* connection hears: an answer or a timer says that the coordinator is not there
 ConnectionCoordinatorGone(s) ==
     \* STABLE.coordinator_gone.1 [D1 D5]
     IF s.connection = "STABLE" /\ (s.member_needs \/ s.asked)
-    THEN LET s1 == [s EXCEPT !.connection = "COORDINATOR_DISCOVERY"]
-             s2 == \* forget_coordinator
-                   [s1 EXCEPT !.coordinator_known = FALSE]
-             s3 == \* look_up
-                   [s2 EXCEPT !.lookup_wait = "none"]
-             s4 == IF s3.fault = "none" /\ ~(~s3.coordinator_known)
-                   THEN [s3 EXCEPT !.fault = "forget-then-fail"]
-                   ELSE s3
-             s5 == IF s4.fault = "none" /\ ~s4.suspect
-                   THEN [s4 EXCEPT !.fault = "forget-with-reason"]
-                   ELSE s4
-             s6 == [s5 EXCEPT !.beat_due = s5.beat_due /\ ~s5.heartbeat_out,
+    THEN LET s1 == [s EXCEPT !.connection = "COORDINATOR_DISCOVERY",
+                             \* forget_coordinator
+                             !.coordinator_known = FALSE,
+                             \* look_up
+                             !.lookup_wait = "none"]
+             s2 == IF s1.fault = "none" /\ ~(~s1.coordinator_known)
+                   THEN [s1 EXCEPT !.fault = "forget-then-fail"]
+                   ELSE s1
+             s3 == IF s2.fault = "none" /\ ~s2.suspect
+                   THEN [s2 EXCEPT !.fault = "forget-with-reason"]
+                   ELSE s2
+             s4 == [s3 EXCEPT !.beat_due = s3.beat_due /\ ~s3.heartbeat_out,
                               !.suspect = FALSE,
+                              !.join_rests = s3.join_rests \/ s3.call_out /= "none",
                               !.call_out = "none",
                               !.heartbeat_out = FALSE,
+                              !.commit_rests = s3.commit_rests \/ s3.commit_out,
                               !.commit_out = FALSE]
-             s7 == TimeoutsCoordinatorLost(s6)
-             s8 == RebalanceCoordinatorLost(s7)
-             s9 == IF s8.fault = "none" /\ ~(~s8.lookup_out)
-                   THEN [s8 EXCEPT !.fault = "one-lookup"]
+             s5 == TimeoutsCoordinatorLost(s4)
+             s6 == RebalanceCoordinatorLost(s5)
+             s7 == IF s6.fault = "none" /\ ~(~s6.lookup_out)
+                   THEN [s6 EXCEPT !.fault = "one-lookup"]
+                   ELSE s6
+             s8 == IF s7.fault = "none" /\ ~(s7.member_needs \/ s7.asks_open)
+                   THEN [s7 EXCEPT !.fault = "lookup-is-needed"]
+                   ELSE s7
+             s9 == IF s8.fault = "none" /\ ~(s8.lookup_rests = "none")
+                   THEN [s8 EXCEPT !.fault = "lookup-waits"]
                    ELSE s8
-             s10 == IF s9.fault = "none" /\ ~(s9.member_needs \/ s9.asks_open)
-                    THEN [s9 EXCEPT !.fault = "lookup-is-needed"]
-                    ELSE s9
-             s11 == IF s10.fault = "none" /\ ~(s10.lookup_rests = "none")
-                    THEN [s10 EXCEPT !.fault = "lookup-waits"]
-                    ELSE s10
-         IN  [s11 EXCEPT !.lookup_out = TRUE]
+         IN  [s9 EXCEPT !.lookup_out = TRUE]
     \* STABLE.coordinator_gone.2 [D1 D5 D7]
     ELSE IF s.connection = "STABLE" /\ ~(s.member_needs \/ s.asked)
-    THEN LET s12 == [s EXCEPT !.connection = "INITIALIZED"]
-             s13 == \* forget_coordinator
-                    [s12 EXCEPT !.coordinator_known = FALSE]
-             s14 == IF s13.fault = "none" /\ ~(~s13.coordinator_known)
-                    THEN [s13 EXCEPT !.fault = "forget-then-fail"]
-                    ELSE s13
-             s15 == IF s14.fault = "none" /\ ~s14.suspect
-                    THEN [s14 EXCEPT !.fault = "forget-with-reason"]
-                    ELSE s14
-             s16 == [s15 EXCEPT !.beat_due = s15.beat_due /\ ~s15.heartbeat_out,
+    THEN LET s10 == [s EXCEPT !.connection = "INITIALIZED",
+                              \* forget_coordinator
+                              !.coordinator_known = FALSE]
+             s11 == IF s10.fault = "none" /\ ~(~s10.coordinator_known)
+                    THEN [s10 EXCEPT !.fault = "forget-then-fail"]
+                    ELSE s10
+             s12 == IF s11.fault = "none" /\ ~s11.suspect
+                    THEN [s11 EXCEPT !.fault = "forget-with-reason"]
+                    ELSE s11
+             s13 == [s12 EXCEPT !.beat_due = s12.beat_due /\ ~s12.heartbeat_out,
                                 !.suspect = FALSE,
+                                !.join_rests = s12.join_rests \/ s12.call_out /= "none",
                                 !.call_out = "none",
                                 !.heartbeat_out = FALSE,
+                                !.commit_rests = s12.commit_rests \/ s12.commit_out,
                                 !.commit_out = FALSE]
-             s17 == TimeoutsCoordinatorLost(s16)
-         IN  RebalanceCoordinatorLost(s17)
+             s14 == TimeoutsCoordinatorLost(s13)
+         IN  RebalanceCoordinatorLost(s14)
     ELSE s
 
 \* timeouts hears: Heartbeat: not the coordinator, or no answer
 TimeoutsHeartbeatCoordinatorGone(s, current) ==
-    \* IN_FLIGHT.heartbeat_coordinator_gone.1 [D1 H4]
-    IF s.timeouts = "IN_FLIGHT" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.timeouts = "IDLE"]
-             s3 == \* schedule_retry
-                   [s2 EXCEPT !.heartbeat_overdue = FALSE]
-         IN  ConnectionCoordinatorGone(s3)
-    \* STOPPED.heartbeat_coordinator_gone.2 [J9]
-    ELSE IF s.timeouts = "STOPPED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* DISABLED.heartbeat_coordinator_gone.2 [J9]
-    ELSE IF s.timeouts = "DISABLED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* IDLE.heartbeat_coordinator_gone.2 [J9]
-    ELSE IF s.timeouts = "IDLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.timeouts
+    IN  CASE at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.heartbeat_coordinator_gone.1 [D1 H4]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.timeouts = "IDLE",
+                                         \* schedule_retry
+                                         !.heartbeat_overdue = FALSE]
+                    IN  ConnectionCoordinatorGone(s2)
+               ELSE s
+          [] at = "STOPPED" ->
+               \* STOPPED.heartbeat_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "DISABLED" ->
+               \* DISABLED.heartbeat_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "IDLE" ->
+               \* IDLE.heartbeat_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* timeouts hears: session.timeout.ms without a sign of life from the coordinator
 TimeoutsSessionExpired(s) ==
@@ -601,740 +723,888 @@ TimeoutsSessionExpired(s) ==
 
 \* rebalance hears: the poll interval expired, and there is a coordinator to tell
 RebalancePollLimitReached(s) ==
-    \* PREPARE_REVOCATION.poll_limit_reached.1 [P1 C2 H3]
-    IF s.rebalance = "PREPARE_REVOCATION" /\ s.owned /\ ~s.static
-    THEN LET s1 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s2 == \* forget_identity
-                   [s1 EXCEPT !.identity = "none"]
-             s3 == \* await_poll
-                   [s2 EXCEPT !.polled = FALSE]
-             s4 == \* lose
-                   [s3 EXCEPT !.lost = TRUE,
-                              !.callback_running = FALSE,
-                              !.keeps = FALSE,
-                              !.commit_step = "none",
-                              !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.will_own = FALSE]
-             s5 == IF s4.fault = "none" /\ ~s4.coordinator_known
-                   THEN [s4 EXCEPT !.fault = "to-a-known-coordinator"]
-                   ELSE s4
-             s6 == IF s5.fault = "none" /\ ~(s5.has_id /\ ~s5.said_goodbye)
-                   THEN [s5 EXCEPT !.fault = "leave-once"]
-                   ELSE s5
-             s7 == IF s6.fault = "none" /\ ~(~s6.static)
-                   THEN [s6 EXCEPT !.fault = "static-stays"]
-                   ELSE s6
-             s8 == [s7 EXCEPT !.said_goodbye = TRUE,
-                              !.left = TRUE]
-             s9 == [s8 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s10 == TimeoutsHeartbeatsDisabled(s9)
-             s11 == [s10 EXCEPT !.pending_said = TRUE]
-             s12 == IF s11.fault = "none" /\ ~(~s11.revoke_due)
-                    THEN [s11 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s11
-             s13 == IF s12.fault = "none" /\ ~s12.pending_said
-                    THEN [s12 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s12
-         IN  [s13 EXCEPT !.revoke_due = TRUE]
-    \* PARTITION_REVOKED.poll_limit_reached.1 [P1 C2 H3]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ s.owned /\ ~s.static
-    THEN LET s14 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s15 == \* forget_identity
-                    [s14 EXCEPT !.identity = "none"]
-             s16 == \* await_poll
-                    [s15 EXCEPT !.polled = FALSE]
-             s17 == \* lose
-                    [s16 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s18 == IF s17.fault = "none" /\ ~s17.coordinator_known
-                    THEN [s17 EXCEPT !.fault = "to-a-known-coordinator"]
-                    ELSE s17
-             s19 == IF s18.fault = "none" /\ ~(s18.has_id /\ ~s18.said_goodbye)
-                    THEN [s18 EXCEPT !.fault = "leave-once"]
-                    ELSE s18
-             s20 == IF s19.fault = "none" /\ ~(~s19.static)
-                    THEN [s19 EXCEPT !.fault = "static-stays"]
-                    ELSE s19
-             s21 == [s20 EXCEPT !.said_goodbye = TRUE,
-                                !.left = TRUE]
-             s22 == [s21 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s23 == TimeoutsHeartbeatsDisabled(s22)
-             s24 == [s23 EXCEPT !.pending_said = TRUE]
-             s25 == IF s24.fault = "none" /\ ~(~s24.revoke_due)
-                    THEN [s24 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s24
-             s26 == IF s25.fault = "none" /\ ~s25.pending_said
-                    THEN [s25 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s25
-         IN  [s26 EXCEPT !.revoke_due = TRUE]
-    \* COMPLETING_REBALANCE.poll_limit_reached.1 [P1 C2 H3]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ s.owned /\ ~s.static
-    THEN LET s27 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s28 == \* forget_identity
-                    [s27 EXCEPT !.identity = "none"]
-             s29 == \* await_poll
-                    [s28 EXCEPT !.polled = FALSE]
-             s30 == \* lose
-                    [s29 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s31 == IF s30.fault = "none" /\ ~s30.coordinator_known
-                    THEN [s30 EXCEPT !.fault = "to-a-known-coordinator"]
-                    ELSE s30
-             s32 == IF s31.fault = "none" /\ ~(s31.has_id /\ ~s31.said_goodbye)
-                    THEN [s31 EXCEPT !.fault = "leave-once"]
-                    ELSE s31
-             s33 == IF s32.fault = "none" /\ ~(~s32.static)
-                    THEN [s32 EXCEPT !.fault = "static-stays"]
-                    ELSE s32
-             s34 == [s33 EXCEPT !.said_goodbye = TRUE,
-                                !.left = TRUE]
-             s35 == [s34 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s36 == TimeoutsHeartbeatsDisabled(s35)
-             s37 == [s36 EXCEPT !.pending_said = TRUE]
-             s38 == IF s37.fault = "none" /\ ~(~s37.revoke_due)
-                    THEN [s37 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s37
-             s39 == IF s38.fault = "none" /\ ~s38.pending_said
-                    THEN [s38 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s38
-         IN  [s39 EXCEPT !.revoke_due = TRUE]
-    \* STABLE.poll_limit_reached.1 [P1 C2 H3]
-    ELSE IF s.rebalance = "STABLE" /\ s.owned /\ ~s.static
-    THEN LET s40 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s41 == \* forget_identity
-                    [s40 EXCEPT !.identity = "none"]
-             s42 == \* await_poll
-                    [s41 EXCEPT !.polled = FALSE]
-             s43 == \* lose
-                    [s42 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s44 == IF s43.fault = "none" /\ ~s43.coordinator_known
-                    THEN [s43 EXCEPT !.fault = "to-a-known-coordinator"]
-                    ELSE s43
-             s45 == IF s44.fault = "none" /\ ~(s44.has_id /\ ~s44.said_goodbye)
-                    THEN [s44 EXCEPT !.fault = "leave-once"]
-                    ELSE s44
-             s46 == IF s45.fault = "none" /\ ~(~s45.static)
-                    THEN [s45 EXCEPT !.fault = "static-stays"]
-                    ELSE s45
-             s47 == [s46 EXCEPT !.said_goodbye = TRUE,
-                                !.left = TRUE]
-             s48 == [s47 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s49 == TimeoutsHeartbeatsDisabled(s48)
-             s50 == [s49 EXCEPT !.pending_said = TRUE]
-             s51 == IF s50.fault = "none" /\ ~(~s50.revoke_due)
-                    THEN [s50 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s50
-             s52 == IF s51.fault = "none" /\ ~s51.pending_said
-                    THEN [s51 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s51
-         IN  [s52 EXCEPT !.revoke_due = TRUE]
-    \* PREPARE_REVOCATION.poll_limit_reached.2 [P1 L1 C2 H3]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ s.owned /\ s.static
-    THEN LET s53 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s54 == \* forget_identity
-                    [s53 EXCEPT !.identity = "none"]
-             s55 == \* await_poll
-                    [s54 EXCEPT !.polled = FALSE]
-             s56 == \* lose
-                    [s55 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s57 == [s56 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s58 == TimeoutsHeartbeatsDisabled(s57)
-             s59 == [s58 EXCEPT !.pending_said = TRUE]
-             s60 == IF s59.fault = "none" /\ ~(~s59.revoke_due)
-                    THEN [s59 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s59
-             s61 == IF s60.fault = "none" /\ ~s60.pending_said
-                    THEN [s60 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s60
-         IN  [s61 EXCEPT !.revoke_due = TRUE]
-    \* PARTITION_REVOKED.poll_limit_reached.2 [P1 L1 C2 H3]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ s.owned /\ s.static
-    THEN LET s62 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s63 == \* forget_identity
-                    [s62 EXCEPT !.identity = "none"]
-             s64 == \* await_poll
-                    [s63 EXCEPT !.polled = FALSE]
-             s65 == \* lose
-                    [s64 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s66 == [s65 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s67 == TimeoutsHeartbeatsDisabled(s66)
-             s68 == [s67 EXCEPT !.pending_said = TRUE]
-             s69 == IF s68.fault = "none" /\ ~(~s68.revoke_due)
-                    THEN [s68 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s68
-             s70 == IF s69.fault = "none" /\ ~s69.pending_said
-                    THEN [s69 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s69
-         IN  [s70 EXCEPT !.revoke_due = TRUE]
-    \* COMPLETING_REBALANCE.poll_limit_reached.2 [P1 L1 C2 H3]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ s.owned /\ s.static
-    THEN LET s71 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s72 == \* forget_identity
-                    [s71 EXCEPT !.identity = "none"]
-             s73 == \* await_poll
-                    [s72 EXCEPT !.polled = FALSE]
-             s74 == \* lose
-                    [s73 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s75 == [s74 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s76 == TimeoutsHeartbeatsDisabled(s75)
-             s77 == [s76 EXCEPT !.pending_said = TRUE]
-             s78 == IF s77.fault = "none" /\ ~(~s77.revoke_due)
-                    THEN [s77 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s77
-             s79 == IF s78.fault = "none" /\ ~s78.pending_said
-                    THEN [s78 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s78
-         IN  [s79 EXCEPT !.revoke_due = TRUE]
-    \* STABLE.poll_limit_reached.2 [P1 L1 C2 H3]
-    ELSE IF s.rebalance = "STABLE" /\ s.owned /\ s.static
-    THEN LET s80 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s81 == \* forget_identity
-                    [s80 EXCEPT !.identity = "none"]
-             s82 == \* await_poll
-                    [s81 EXCEPT !.polled = FALSE]
-             s83 == \* lose
-                    [s82 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s84 == [s83 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s85 == TimeoutsHeartbeatsDisabled(s84)
-             s86 == [s85 EXCEPT !.pending_said = TRUE]
-             s87 == IF s86.fault = "none" /\ ~(~s86.revoke_due)
-                    THEN [s86 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s86
-             s88 == IF s87.fault = "none" /\ ~s87.pending_said
-                    THEN [s87 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s87
-         IN  [s88 EXCEPT !.revoke_due = TRUE]
-    \* PREPARE_REVOCATION.poll_limit_reached.3 [P1 H3]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ ~s.owned /\ ~s.static
-    THEN LET s89 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s90 == \* forget_identity
-                    [s89 EXCEPT !.identity = "none"]
-             s91 == \* await_poll
-                    [s90 EXCEPT !.polled = FALSE]
-             s92 == \* drop_rebalance
-                    [s91 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s93 == IF s92.fault = "none" /\ ~s92.coordinator_known
-                    THEN [s92 EXCEPT !.fault = "to-a-known-coordinator"]
-                    ELSE s92
-             s94 == IF s93.fault = "none" /\ ~(s93.has_id /\ ~s93.said_goodbye)
-                    THEN [s93 EXCEPT !.fault = "leave-once"]
-                    ELSE s93
-             s95 == IF s94.fault = "none" /\ ~(~s94.static)
-                    THEN [s94 EXCEPT !.fault = "static-stays"]
-                    ELSE s94
-             s96 == [s95 EXCEPT !.said_goodbye = TRUE,
-                                !.left = TRUE]
-             s97 == [s96 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s97)
-    \* PARTITION_REVOKED.poll_limit_reached.3 [P1 H3]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ ~s.owned /\ ~s.static
-    THEN LET s98 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s99 == \* forget_identity
-                    [s98 EXCEPT !.identity = "none"]
-             s100 == \* await_poll
-                     [s99 EXCEPT !.polled = FALSE]
-             s101 == \* drop_rebalance
-                     [s100 EXCEPT !.commit_step = "none",
-                                  !.preparing = FALSE,
-                                  !.follow_up = FALSE]
-             s102 == IF s101.fault = "none" /\ ~s101.coordinator_known
-                     THEN [s101 EXCEPT !.fault = "to-a-known-coordinator"]
-                     ELSE s101
-             s103 == IF s102.fault = "none" /\ ~(s102.has_id /\ ~s102.said_goodbye)
-                     THEN [s102 EXCEPT !.fault = "leave-once"]
-                     ELSE s102
-             s104 == IF s103.fault = "none" /\ ~(~s103.static)
-                     THEN [s103 EXCEPT !.fault = "static-stays"]
-                     ELSE s103
-             s105 == [s104 EXCEPT !.said_goodbye = TRUE,
-                                  !.left = TRUE]
-             s106 == [s105 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE,
-                                  !.beat_due = FALSE,
-                                  !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s106)
-    \* COMPLETING_REBALANCE.poll_limit_reached.3 [P1 H3]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ ~s.owned /\ ~s.static
-    THEN LET s107 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s108 == \* forget_identity
-                     [s107 EXCEPT !.identity = "none"]
-             s109 == \* await_poll
-                     [s108 EXCEPT !.polled = FALSE]
-             s110 == \* drop_rebalance
-                     [s109 EXCEPT !.commit_step = "none",
-                                  !.preparing = FALSE,
-                                  !.follow_up = FALSE]
-             s111 == IF s110.fault = "none" /\ ~s110.coordinator_known
-                     THEN [s110 EXCEPT !.fault = "to-a-known-coordinator"]
-                     ELSE s110
-             s112 == IF s111.fault = "none" /\ ~(s111.has_id /\ ~s111.said_goodbye)
-                     THEN [s111 EXCEPT !.fault = "leave-once"]
-                     ELSE s111
-             s113 == IF s112.fault = "none" /\ ~(~s112.static)
-                     THEN [s112 EXCEPT !.fault = "static-stays"]
-                     ELSE s112
-             s114 == [s113 EXCEPT !.said_goodbye = TRUE,
-                                  !.left = TRUE]
-             s115 == [s114 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE,
-                                  !.beat_due = FALSE,
-                                  !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s115)
-    \* STABLE.poll_limit_reached.3 [P1 H3]
-    ELSE IF s.rebalance = "STABLE" /\ ~s.owned /\ ~s.static
-    THEN LET s116 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s117 == \* forget_identity
-                     [s116 EXCEPT !.identity = "none"]
-             s118 == \* await_poll
-                     [s117 EXCEPT !.polled = FALSE]
-             s119 == \* drop_rebalance
-                     [s118 EXCEPT !.commit_step = "none",
-                                  !.preparing = FALSE,
-                                  !.follow_up = FALSE]
-             s120 == IF s119.fault = "none" /\ ~s119.coordinator_known
-                     THEN [s119 EXCEPT !.fault = "to-a-known-coordinator"]
-                     ELSE s119
-             s121 == IF s120.fault = "none" /\ ~(s120.has_id /\ ~s120.said_goodbye)
-                     THEN [s120 EXCEPT !.fault = "leave-once"]
-                     ELSE s120
-             s122 == IF s121.fault = "none" /\ ~(~s121.static)
-                     THEN [s121 EXCEPT !.fault = "static-stays"]
-                     ELSE s121
-             s123 == [s122 EXCEPT !.said_goodbye = TRUE,
-                                  !.left = TRUE]
-             s124 == [s123 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE,
-                                  !.beat_due = FALSE,
-                                  !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s124)
-    \* PREPARE_REVOCATION.poll_limit_reached.4 [P1 L1 H3]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ ~s.owned /\ s.static
-    THEN LET s125 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s126 == \* forget_identity
-                     [s125 EXCEPT !.identity = "none"]
-             s127 == \* await_poll
-                     [s126 EXCEPT !.polled = FALSE]
-             s128 == \* drop_rebalance
-                     [s127 EXCEPT !.commit_step = "none",
-                                  !.preparing = FALSE,
-                                  !.follow_up = FALSE]
-             s129 == [s128 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE,
-                                  !.beat_due = FALSE,
-                                  !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s129)
-    \* PARTITION_REVOKED.poll_limit_reached.4 [P1 L1 H3]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ ~s.owned /\ s.static
-    THEN LET s130 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s131 == \* forget_identity
-                     [s130 EXCEPT !.identity = "none"]
-             s132 == \* await_poll
-                     [s131 EXCEPT !.polled = FALSE]
-             s133 == \* drop_rebalance
-                     [s132 EXCEPT !.commit_step = "none",
-                                  !.preparing = FALSE,
-                                  !.follow_up = FALSE]
-             s134 == [s133 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE,
-                                  !.beat_due = FALSE,
-                                  !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s134)
-    \* COMPLETING_REBALANCE.poll_limit_reached.4 [P1 L1 H3]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ ~s.owned /\ s.static
-    THEN LET s135 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s136 == \* forget_identity
-                     [s135 EXCEPT !.identity = "none"]
-             s137 == \* await_poll
-                     [s136 EXCEPT !.polled = FALSE]
-             s138 == \* drop_rebalance
-                     [s137 EXCEPT !.commit_step = "none",
-                                  !.preparing = FALSE,
-                                  !.follow_up = FALSE]
-             s139 == [s138 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE,
-                                  !.beat_due = FALSE,
-                                  !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s139)
-    \* STABLE.poll_limit_reached.4 [P1 L1 H3]
-    ELSE IF s.rebalance = "STABLE" /\ ~s.owned /\ s.static
-    THEN LET s140 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s141 == \* forget_identity
-                     [s140 EXCEPT !.identity = "none"]
-             s142 == \* await_poll
-                     [s141 EXCEPT !.polled = FALSE]
-             s143 == \* drop_rebalance
-                     [s142 EXCEPT !.commit_step = "none",
-                                  !.preparing = FALSE,
-                                  !.follow_up = FALSE]
-             s144 == [s143 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE,
-                                  !.beat_due = FALSE,
-                                  !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s144)
-    \* PREPARING_REBALANCE.poll_limit_reached.1 [P1 C2 H3]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.identity = "member" /\ s.owned /\ ~s.static
-    THEN LET s145 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s146 == \* forget_identity
-                     [s145 EXCEPT !.identity = "none"]
-             s147 == \* await_poll
-                     [s146 EXCEPT !.polled = FALSE]
-             s148 == \* lose
-                     [s147 EXCEPT !.lost = TRUE,
-                                  !.callback_running = FALSE,
-                                  !.keeps = FALSE,
-                                  !.commit_step = "none",
-                                  !.preparing = FALSE,
-                                  !.follow_up = FALSE,
-                                  !.will_own = FALSE]
-             s149 == IF s148.fault = "none" /\ ~s148.coordinator_known
-                     THEN [s148 EXCEPT !.fault = "to-a-known-coordinator"]
-                     ELSE s148
-             s150 == IF s149.fault = "none" /\ ~(s149.has_id /\ ~s149.said_goodbye)
-                     THEN [s149 EXCEPT !.fault = "leave-once"]
-                     ELSE s149
-             s151 == IF s150.fault = "none" /\ ~(~s150.static)
-                     THEN [s150 EXCEPT !.fault = "static-stays"]
-                     ELSE s150
-             s152 == [s151 EXCEPT !.said_goodbye = TRUE,
-                                  !.left = TRUE]
-             s153 == [s152 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE,
-                                  !.beat_due = FALSE,
-                                  !.poll_late = FALSE]
-             s154 == TimeoutsHeartbeatsDisabled(s153)
-             s155 == [s154 EXCEPT !.pending_said = TRUE]
-             s156 == IF s155.fault = "none" /\ ~(~s155.revoke_due)
-                     THEN [s155 EXCEPT !.fault = "callbacks-alternate"]
-                     ELSE s155
-             s157 == IF s156.fault = "none" /\ ~s156.pending_said
-                     THEN [s156 EXCEPT !.fault = "paused-before-revoked"]
-                     ELSE s156
-         IN  [s157 EXCEPT !.revoke_due = TRUE]
-    \* PREPARING_REBALANCE.poll_limit_reached.2 [P1 L1 C2 H3]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.identity = "member" /\ s.owned /\ s.static
-    THEN LET s158 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s159 == \* forget_identity
-                     [s158 EXCEPT !.identity = "none"]
-             s160 == \* await_poll
-                     [s159 EXCEPT !.polled = FALSE]
-             s161 == \* lose
-                     [s160 EXCEPT !.lost = TRUE,
-                                  !.callback_running = FALSE,
-                                  !.keeps = FALSE,
-                                  !.commit_step = "none",
-                                  !.preparing = FALSE,
-                                  !.follow_up = FALSE,
-                                  !.will_own = FALSE]
-             s162 == [s161 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE,
-                                  !.beat_due = FALSE,
-                                  !.poll_late = FALSE]
-             s163 == TimeoutsHeartbeatsDisabled(s162)
-             s164 == [s163 EXCEPT !.pending_said = TRUE]
-             s165 == IF s164.fault = "none" /\ ~(~s164.revoke_due)
-                     THEN [s164 EXCEPT !.fault = "callbacks-alternate"]
-                     ELSE s164
-             s166 == IF s165.fault = "none" /\ ~s165.pending_said
-                     THEN [s165 EXCEPT !.fault = "paused-before-revoked"]
-                     ELSE s165
-         IN  [s166 EXCEPT !.revoke_due = TRUE]
-    \* PREPARING_REBALANCE.poll_limit_reached.3 [P1 H3]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.identity = "member" /\ ~s.owned /\ ~s.static
-    THEN LET s167 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s168 == \* forget_identity
-                     [s167 EXCEPT !.identity = "none"]
-             s169 == \* await_poll
-                     [s168 EXCEPT !.polled = FALSE]
-             s170 == \* drop_rebalance
-                     [s169 EXCEPT !.commit_step = "none",
-                                  !.preparing = FALSE,
-                                  !.follow_up = FALSE]
-             s171 == IF s170.fault = "none" /\ ~s170.coordinator_known
-                     THEN [s170 EXCEPT !.fault = "to-a-known-coordinator"]
-                     ELSE s170
-             s172 == IF s171.fault = "none" /\ ~(s171.has_id /\ ~s171.said_goodbye)
-                     THEN [s171 EXCEPT !.fault = "leave-once"]
-                     ELSE s171
-             s173 == IF s172.fault = "none" /\ ~(~s172.static)
-                     THEN [s172 EXCEPT !.fault = "static-stays"]
-                     ELSE s172
-             s174 == [s173 EXCEPT !.said_goodbye = TRUE,
-                                  !.left = TRUE]
-             s175 == [s174 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE,
-                                  !.beat_due = FALSE,
-                                  !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s175)
-    \* PREPARING_REBALANCE.poll_limit_reached.4 [P1 L1 H3]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.identity = "member" /\ ~s.owned /\ s.static
-    THEN LET s176 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s177 == \* forget_identity
-                     [s176 EXCEPT !.identity = "none"]
-             s178 == \* await_poll
-                     [s177 EXCEPT !.polled = FALSE]
-             s179 == \* drop_rebalance
-                     [s178 EXCEPT !.commit_step = "none",
-                                  !.preparing = FALSE,
-                                  !.follow_up = FALSE]
-             s180 == [s179 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE,
-                                  !.beat_due = FALSE,
-                                  !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s180)
-    \* REVOKING_PARTITION.poll_limit_reached.1 [P1 P3 C2 H3]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ s.identity = "member"
-            /\ ~s.leaving
-            /\ ~s.callback_running
-            /\ ~s.static
-    THEN LET s181 == \* forget_identity
-                     [s EXCEPT !.identity = "none"]
-             s182 == \* await_poll
-                     [s181 EXCEPT !.polled = FALSE]
-             s183 == \* lose_instead
-                     [s182 EXCEPT !.lost = TRUE,
-                                  !.keeps = FALSE,
-                                  !.follow_up = FALSE,
-                                  !.will_own = FALSE]
-             s184 == IF s183.fault = "none" /\ ~s183.coordinator_known
-                     THEN [s183 EXCEPT !.fault = "to-a-known-coordinator"]
-                     ELSE s183
-             s185 == IF s184.fault = "none" /\ ~(s184.has_id /\ ~s184.said_goodbye)
-                     THEN [s184 EXCEPT !.fault = "leave-once"]
-                     ELSE s184
-             s186 == IF s185.fault = "none" /\ ~(~s185.static)
-                     THEN [s185 EXCEPT !.fault = "static-stays"]
-                     ELSE s185
-             s187 == [s186 EXCEPT !.said_goodbye = TRUE,
-                                  !.left = TRUE]
-             s188 == [s187 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE,
-                                  !.beat_due = FALSE,
-                                  !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s188)
-    \* REVOKING_PARTITION.poll_limit_reached.2 [P1 P3 L1 C2 H3]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ s.identity = "member"
-            /\ ~s.leaving
-            /\ ~s.callback_running
-            /\ s.static
-    THEN LET s189 == \* forget_identity
-                     [s EXCEPT !.identity = "none"]
-             s190 == \* await_poll
-                     [s189 EXCEPT !.polled = FALSE]
-             s191 == \* lose_instead
-                     [s190 EXCEPT !.lost = TRUE,
-                                  !.keeps = FALSE,
-                                  !.follow_up = FALSE,
-                                  !.will_own = FALSE]
-             s192 == [s191 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE,
-                                  !.beat_due = FALSE,
-                                  !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s192)
-    \* REVOKING_PARTITION.poll_limit_reached.3 [P1 H3]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ s.identity = "member"
-            /\ ~s.leaving
-            /\ s.callback_running
-            /\ ~s.static
-    THEN LET s193 == \* forget_identity
-                     [s EXCEPT !.identity = "none"]
-             s194 == \* await_poll
-                     [s193 EXCEPT !.polled = FALSE]
-             s195 == IF s194.fault = "none" /\ ~s194.coordinator_known
-                     THEN [s194 EXCEPT !.fault = "to-a-known-coordinator"]
-                     ELSE s194
-             s196 == IF s195.fault = "none" /\ ~(s195.has_id /\ ~s195.said_goodbye)
-                     THEN [s195 EXCEPT !.fault = "leave-once"]
-                     ELSE s195
-             s197 == IF s196.fault = "none" /\ ~(~s196.static)
-                     THEN [s196 EXCEPT !.fault = "static-stays"]
-                     ELSE s196
-             s198 == [s197 EXCEPT !.said_goodbye = TRUE,
-                                  !.left = TRUE]
-             s199 == [s198 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE,
-                                  !.beat_due = FALSE,
-                                  !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s199)
-    \* REVOKING_PARTITION.poll_limit_reached.4 [P1 L1 H3]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ s.identity = "member"
-            /\ ~s.leaving
-            /\ s.callback_running
-            /\ s.static
-    THEN LET s200 == \* forget_identity
-                     [s EXCEPT !.identity = "none"]
-             s201 == \* await_poll
-                     [s200 EXCEPT !.polled = FALSE]
-             s202 == [s201 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE,
-                                  !.beat_due = FALSE,
-                                  !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s202)
-    \* ASSIGNING_PARTITIONS.poll_limit_reached.1 [P1 H3]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.identity = "member" /\ ~s.static
-    THEN LET s203 == \* forget_identity
-                     [s EXCEPT !.identity = "none"]
-             s204 == \* await_poll
-                     [s203 EXCEPT !.polled = FALSE]
-             s205 == IF s204.fault = "none" /\ ~s204.coordinator_known
-                     THEN [s204 EXCEPT !.fault = "to-a-known-coordinator"]
-                     ELSE s204
-             s206 == IF s205.fault = "none" /\ ~(s205.has_id /\ ~s205.said_goodbye)
-                     THEN [s205 EXCEPT !.fault = "leave-once"]
-                     ELSE s205
-             s207 == IF s206.fault = "none" /\ ~(~s206.static)
-                     THEN [s206 EXCEPT !.fault = "static-stays"]
-                     ELSE s206
-             s208 == [s207 EXCEPT !.said_goodbye = TRUE,
-                                  !.left = TRUE]
-             s209 == [s208 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE,
-                                  !.beat_due = FALSE,
-                                  !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s209)
-    \* ASSIGNING_PARTITIONS.poll_limit_reached.2 [P1 L1 H3]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.identity = "member" /\ s.static
-    THEN LET s210 == \* forget_identity
-                     [s EXCEPT !.identity = "none"]
-             s211 == \* await_poll
-                     [s210 EXCEPT !.polled = FALSE]
-             s212 == [s211 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE,
-                                  !.beat_due = FALSE,
-                                  !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s212)
-    \* UNJOINED.poll_limit_reached.1 [P1]
-    ELSE IF s.rebalance = "UNJOINED"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.poll_limit_reached.5 [P1]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.poll_limit_reached.6 [P1]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.poll_limit_reached.3 [P1]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.poll_limit_reached.1 [P1 C2 H3]
+               IF s.owned /\ ~s.static
+               THEN LET s1 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                        \* forget_identity
+                                        !.identity = "none",
+                                        \* await_poll
+                                        !.polled = FALSE,
+                                        \* lose
+                                        !.lost = TRUE,
+                                        !.callback_running = FALSE,
+                                        !.keeps = FALSE,
+                                        !.commit_step = "none",
+                                        !.preparing = FALSE,
+                                        !.follow_up = FALSE,
+                                        !.will_own = FALSE]
+                        s2 == IF s1.fault = "none" /\ ~s1.coordinator_known
+                              THEN [s1 EXCEPT !.fault = "to-a-known-coordinator"]
+                              ELSE s1
+                        s3 == IF s2.fault = "none" /\ ~(s2.given /= "none" /\ ~s2.said_goodbye)
+                              THEN [s2 EXCEPT !.fault = "leave-once"]
+                              ELSE s2
+                        s4 == IF s3.fault = "none" /\ ~(~s3.static)
+                              THEN [s3 EXCEPT !.fault = "static-stays"]
+                              ELSE s3
+                        s5 == [s4 EXCEPT !.said_goodbye = TRUE,
+                                         !.left = TRUE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s6 == TimeoutsHeartbeatsDisabled(s5)
+                        s7 == [s6 EXCEPT !.pending_said = TRUE]
+                        s8 == IF s7.fault = "none" /\ ~(~s7.revoke_due)
+                              THEN [s7 EXCEPT !.fault = "callbacks-alternate"]
+                              ELSE s7
+                        s9 == IF s8.fault = "none" /\ ~s8.pending_said
+                              THEN [s8 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s8
+                        s10 == IF s9.fault = "none" /\ ~(~(s9.lost \/ s9.leaving) \/ s9.owned)
+                               THEN [s9 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s9
+                        s11 == IF /\ s10.fault = "none"
+                                  /\ ~(~s10.lost \/ s10.given /= "member" \/ ~s10.assign_due)
+                               THEN [s10 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s10
+                        s12 == IF /\ s11.fault = "none"
+                                  /\ ~(\/ s11.commit_done
+                                       \/ ~(s11.auto_commit /\ s11.owned)
+                                       \/ s11.lost
+                                       \/ s11.leaving)
+                               THEN [s11 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s11
+                    IN  [s12 EXCEPT !.revoke_due = TRUE]
+               \* PREPARE_REVOCATION.poll_limit_reached.2 [P1 L1 C2 H3]
+               ELSE IF s.owned /\ s.static
+               THEN LET s13 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* lose
+                                         !.lost = TRUE,
+                                         !.callback_running = FALSE,
+                                         !.keeps = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.will_own = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s14 == TimeoutsHeartbeatsDisabled(s13)
+                        s15 == [s14 EXCEPT !.pending_said = TRUE]
+                        s16 == IF s15.fault = "none" /\ ~(~s15.revoke_due)
+                               THEN [s15 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s15
+                        s17 == IF s16.fault = "none" /\ ~s16.pending_said
+                               THEN [s16 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s16
+                        s18 == IF s17.fault = "none" /\ ~(~(s17.lost \/ s17.leaving) \/ s17.owned)
+                               THEN [s17 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s17
+                        s19 == IF /\ s18.fault = "none"
+                                  /\ ~(~s18.lost \/ s18.given /= "member" \/ ~s18.assign_due)
+                               THEN [s18 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s18
+                        s20 == IF /\ s19.fault = "none"
+                                  /\ ~(\/ s19.commit_done
+                                       \/ ~(s19.auto_commit /\ s19.owned)
+                                       \/ s19.lost
+                                       \/ s19.leaving)
+                               THEN [s19 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s19
+                    IN  [s20 EXCEPT !.revoke_due = TRUE]
+               \* PREPARE_REVOCATION.poll_limit_reached.3 [P1 H3]
+               ELSE IF ~s.owned /\ ~s.static
+               THEN LET s21 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE]
+                        s22 == IF s21.fault = "none" /\ ~s21.coordinator_known
+                               THEN [s21 EXCEPT !.fault = "to-a-known-coordinator"]
+                               ELSE s21
+                        s23 == IF s22.fault = "none" /\ ~(s22.given /= "none" /\ ~s22.said_goodbye)
+                               THEN [s22 EXCEPT !.fault = "leave-once"]
+                               ELSE s22
+                        s24 == IF s23.fault = "none" /\ ~(~s23.static)
+                               THEN [s23 EXCEPT !.fault = "static-stays"]
+                               ELSE s23
+                        s25 == [s24 EXCEPT !.said_goodbye = TRUE,
+                                           !.left = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s25)
+               \* PREPARE_REVOCATION.poll_limit_reached.4 [P1 L1 H3]
+               ELSE IF ~s.owned /\ s.static
+               THEN LET s26 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s26)
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.poll_limit_reached.1 [P1 C2 H3]
+               IF s.owned /\ ~s.static
+               THEN LET s27 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* lose
+                                         !.lost = TRUE,
+                                         !.callback_running = FALSE,
+                                         !.keeps = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.will_own = FALSE]
+                        s28 == IF s27.fault = "none" /\ ~s27.coordinator_known
+                               THEN [s27 EXCEPT !.fault = "to-a-known-coordinator"]
+                               ELSE s27
+                        s29 == IF s28.fault = "none" /\ ~(s28.given /= "none" /\ ~s28.said_goodbye)
+                               THEN [s28 EXCEPT !.fault = "leave-once"]
+                               ELSE s28
+                        s30 == IF s29.fault = "none" /\ ~(~s29.static)
+                               THEN [s29 EXCEPT !.fault = "static-stays"]
+                               ELSE s29
+                        s31 == [s30 EXCEPT !.said_goodbye = TRUE,
+                                           !.left = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s32 == TimeoutsHeartbeatsDisabled(s31)
+                        s33 == [s32 EXCEPT !.pending_said = TRUE]
+                        s34 == IF s33.fault = "none" /\ ~(~s33.revoke_due)
+                               THEN [s33 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s33
+                        s35 == IF s34.fault = "none" /\ ~s34.pending_said
+                               THEN [s34 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s34
+                        s36 == IF s35.fault = "none" /\ ~(~(s35.lost \/ s35.leaving) \/ s35.owned)
+                               THEN [s35 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s35
+                        s37 == IF /\ s36.fault = "none"
+                                  /\ ~(~s36.lost \/ s36.given /= "member" \/ ~s36.assign_due)
+                               THEN [s36 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s36
+                        s38 == IF /\ s37.fault = "none"
+                                  /\ ~(\/ s37.commit_done
+                                       \/ ~(s37.auto_commit /\ s37.owned)
+                                       \/ s37.lost
+                                       \/ s37.leaving)
+                               THEN [s37 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s37
+                    IN  [s38 EXCEPT !.revoke_due = TRUE]
+               \* PARTITION_REVOKED.poll_limit_reached.2 [P1 L1 C2 H3]
+               ELSE IF s.owned /\ s.static
+               THEN LET s39 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* lose
+                                         !.lost = TRUE,
+                                         !.callback_running = FALSE,
+                                         !.keeps = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.will_own = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s40 == TimeoutsHeartbeatsDisabled(s39)
+                        s41 == [s40 EXCEPT !.pending_said = TRUE]
+                        s42 == IF s41.fault = "none" /\ ~(~s41.revoke_due)
+                               THEN [s41 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s41
+                        s43 == IF s42.fault = "none" /\ ~s42.pending_said
+                               THEN [s42 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s42
+                        s44 == IF s43.fault = "none" /\ ~(~(s43.lost \/ s43.leaving) \/ s43.owned)
+                               THEN [s43 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s43
+                        s45 == IF /\ s44.fault = "none"
+                                  /\ ~(~s44.lost \/ s44.given /= "member" \/ ~s44.assign_due)
+                               THEN [s44 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s44
+                        s46 == IF /\ s45.fault = "none"
+                                  /\ ~(\/ s45.commit_done
+                                       \/ ~(s45.auto_commit /\ s45.owned)
+                                       \/ s45.lost
+                                       \/ s45.leaving)
+                               THEN [s45 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s45
+                    IN  [s46 EXCEPT !.revoke_due = TRUE]
+               \* PARTITION_REVOKED.poll_limit_reached.3 [P1 H3]
+               ELSE IF ~s.owned /\ ~s.static
+               THEN LET s47 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE]
+                        s48 == IF s47.fault = "none" /\ ~s47.coordinator_known
+                               THEN [s47 EXCEPT !.fault = "to-a-known-coordinator"]
+                               ELSE s47
+                        s49 == IF s48.fault = "none" /\ ~(s48.given /= "none" /\ ~s48.said_goodbye)
+                               THEN [s48 EXCEPT !.fault = "leave-once"]
+                               ELSE s48
+                        s50 == IF s49.fault = "none" /\ ~(~s49.static)
+                               THEN [s49 EXCEPT !.fault = "static-stays"]
+                               ELSE s49
+                        s51 == [s50 EXCEPT !.said_goodbye = TRUE,
+                                           !.left = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s51)
+               \* PARTITION_REVOKED.poll_limit_reached.4 [P1 L1 H3]
+               ELSE IF ~s.owned /\ s.static
+               THEN LET s52 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s52)
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.poll_limit_reached.1 [P1 C2 H3]
+               IF s.owned /\ ~s.static
+               THEN LET s53 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* lose
+                                         !.lost = TRUE,
+                                         !.callback_running = FALSE,
+                                         !.keeps = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.will_own = FALSE]
+                        s54 == IF s53.fault = "none" /\ ~s53.coordinator_known
+                               THEN [s53 EXCEPT !.fault = "to-a-known-coordinator"]
+                               ELSE s53
+                        s55 == IF s54.fault = "none" /\ ~(s54.given /= "none" /\ ~s54.said_goodbye)
+                               THEN [s54 EXCEPT !.fault = "leave-once"]
+                               ELSE s54
+                        s56 == IF s55.fault = "none" /\ ~(~s55.static)
+                               THEN [s55 EXCEPT !.fault = "static-stays"]
+                               ELSE s55
+                        s57 == [s56 EXCEPT !.said_goodbye = TRUE,
+                                           !.left = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s58 == TimeoutsHeartbeatsDisabled(s57)
+                        s59 == [s58 EXCEPT !.pending_said = TRUE]
+                        s60 == IF s59.fault = "none" /\ ~(~s59.revoke_due)
+                               THEN [s59 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s59
+                        s61 == IF s60.fault = "none" /\ ~s60.pending_said
+                               THEN [s60 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s60
+                        s62 == IF s61.fault = "none" /\ ~(~(s61.lost \/ s61.leaving) \/ s61.owned)
+                               THEN [s61 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s61
+                        s63 == IF /\ s62.fault = "none"
+                                  /\ ~(~s62.lost \/ s62.given /= "member" \/ ~s62.assign_due)
+                               THEN [s62 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s62
+                        s64 == IF /\ s63.fault = "none"
+                                  /\ ~(\/ s63.commit_done
+                                       \/ ~(s63.auto_commit /\ s63.owned)
+                                       \/ s63.lost
+                                       \/ s63.leaving)
+                               THEN [s63 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s63
+                    IN  [s64 EXCEPT !.revoke_due = TRUE]
+               \* COMPLETING_REBALANCE.poll_limit_reached.2 [P1 L1 C2 H3]
+               ELSE IF s.owned /\ s.static
+               THEN LET s65 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* lose
+                                         !.lost = TRUE,
+                                         !.callback_running = FALSE,
+                                         !.keeps = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.will_own = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s66 == TimeoutsHeartbeatsDisabled(s65)
+                        s67 == [s66 EXCEPT !.pending_said = TRUE]
+                        s68 == IF s67.fault = "none" /\ ~(~s67.revoke_due)
+                               THEN [s67 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s67
+                        s69 == IF s68.fault = "none" /\ ~s68.pending_said
+                               THEN [s68 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s68
+                        s70 == IF s69.fault = "none" /\ ~(~(s69.lost \/ s69.leaving) \/ s69.owned)
+                               THEN [s69 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s69
+                        s71 == IF /\ s70.fault = "none"
+                                  /\ ~(~s70.lost \/ s70.given /= "member" \/ ~s70.assign_due)
+                               THEN [s70 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s70
+                        s72 == IF /\ s71.fault = "none"
+                                  /\ ~(\/ s71.commit_done
+                                       \/ ~(s71.auto_commit /\ s71.owned)
+                                       \/ s71.lost
+                                       \/ s71.leaving)
+                               THEN [s71 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s71
+                    IN  [s72 EXCEPT !.revoke_due = TRUE]
+               \* COMPLETING_REBALANCE.poll_limit_reached.3 [P1 H3]
+               ELSE IF ~s.owned /\ ~s.static
+               THEN LET s73 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE]
+                        s74 == IF s73.fault = "none" /\ ~s73.coordinator_known
+                               THEN [s73 EXCEPT !.fault = "to-a-known-coordinator"]
+                               ELSE s73
+                        s75 == IF s74.fault = "none" /\ ~(s74.given /= "none" /\ ~s74.said_goodbye)
+                               THEN [s74 EXCEPT !.fault = "leave-once"]
+                               ELSE s74
+                        s76 == IF s75.fault = "none" /\ ~(~s75.static)
+                               THEN [s75 EXCEPT !.fault = "static-stays"]
+                               ELSE s75
+                        s77 == [s76 EXCEPT !.said_goodbye = TRUE,
+                                           !.left = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s77)
+               \* COMPLETING_REBALANCE.poll_limit_reached.4 [P1 L1 H3]
+               ELSE IF ~s.owned /\ s.static
+               THEN LET s78 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s78)
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.poll_limit_reached.1 [P1 C2 H3]
+               IF s.owned /\ ~s.static
+               THEN LET s79 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* lose
+                                         !.lost = TRUE,
+                                         !.callback_running = FALSE,
+                                         !.keeps = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.will_own = FALSE]
+                        s80 == IF s79.fault = "none" /\ ~s79.coordinator_known
+                               THEN [s79 EXCEPT !.fault = "to-a-known-coordinator"]
+                               ELSE s79
+                        s81 == IF s80.fault = "none" /\ ~(s80.given /= "none" /\ ~s80.said_goodbye)
+                               THEN [s80 EXCEPT !.fault = "leave-once"]
+                               ELSE s80
+                        s82 == IF s81.fault = "none" /\ ~(~s81.static)
+                               THEN [s81 EXCEPT !.fault = "static-stays"]
+                               ELSE s81
+                        s83 == [s82 EXCEPT !.said_goodbye = TRUE,
+                                           !.left = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s84 == TimeoutsHeartbeatsDisabled(s83)
+                        s85 == [s84 EXCEPT !.pending_said = TRUE]
+                        s86 == IF s85.fault = "none" /\ ~(~s85.revoke_due)
+                               THEN [s85 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s85
+                        s87 == IF s86.fault = "none" /\ ~s86.pending_said
+                               THEN [s86 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s86
+                        s88 == IF s87.fault = "none" /\ ~(~(s87.lost \/ s87.leaving) \/ s87.owned)
+                               THEN [s87 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s87
+                        s89 == IF /\ s88.fault = "none"
+                                  /\ ~(~s88.lost \/ s88.given /= "member" \/ ~s88.assign_due)
+                               THEN [s88 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s88
+                        s90 == IF /\ s89.fault = "none"
+                                  /\ ~(\/ s89.commit_done
+                                       \/ ~(s89.auto_commit /\ s89.owned)
+                                       \/ s89.lost
+                                       \/ s89.leaving)
+                               THEN [s89 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s89
+                    IN  [s90 EXCEPT !.revoke_due = TRUE]
+               \* STABLE.poll_limit_reached.2 [P1 L1 C2 H3]
+               ELSE IF s.owned /\ s.static
+               THEN LET s91 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* lose
+                                         !.lost = TRUE,
+                                         !.callback_running = FALSE,
+                                         !.keeps = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.will_own = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s92 == TimeoutsHeartbeatsDisabled(s91)
+                        s93 == [s92 EXCEPT !.pending_said = TRUE]
+                        s94 == IF s93.fault = "none" /\ ~(~s93.revoke_due)
+                               THEN [s93 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s93
+                        s95 == IF s94.fault = "none" /\ ~s94.pending_said
+                               THEN [s94 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s94
+                        s96 == IF s95.fault = "none" /\ ~(~(s95.lost \/ s95.leaving) \/ s95.owned)
+                               THEN [s95 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s95
+                        s97 == IF /\ s96.fault = "none"
+                                  /\ ~(~s96.lost \/ s96.given /= "member" \/ ~s96.assign_due)
+                               THEN [s96 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s96
+                        s98 == IF /\ s97.fault = "none"
+                                  /\ ~(\/ s97.commit_done
+                                       \/ ~(s97.auto_commit /\ s97.owned)
+                                       \/ s97.lost
+                                       \/ s97.leaving)
+                               THEN [s97 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s97
+                    IN  [s98 EXCEPT !.revoke_due = TRUE]
+               \* STABLE.poll_limit_reached.3 [P1 H3]
+               ELSE IF ~s.owned /\ ~s.static
+               THEN LET s99 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE]
+                        s100 == IF s99.fault = "none" /\ ~s99.coordinator_known
+                                THEN [s99 EXCEPT !.fault = "to-a-known-coordinator"]
+                                ELSE s99
+                        s101 == IF s100.fault = "none" /\ ~(s100.given /= "none" /\ ~s100.said_goodbye)
+                                THEN [s100 EXCEPT !.fault = "leave-once"]
+                                ELSE s100
+                        s102 == IF s101.fault = "none" /\ ~(~s101.static)
+                                THEN [s101 EXCEPT !.fault = "static-stays"]
+                                ELSE s101
+                        s103 == [s102 EXCEPT !.said_goodbye = TRUE,
+                                             !.left = TRUE,
+                                             !.in_group = FALSE,
+                                             !.heartbeat_out = FALSE,
+                                             !.beat_due = FALSE,
+                                             !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s103)
+               \* STABLE.poll_limit_reached.4 [P1 L1 H3]
+               ELSE IF ~s.owned /\ s.static
+               THEN LET s104 == [s EXCEPT !.rebalance = "UNJOINED",
+                                          \* forget_identity
+                                          !.identity = "none",
+                                          \* await_poll
+                                          !.polled = FALSE,
+                                          \* drop_rebalance
+                                          !.commit_step = "none",
+                                          !.preparing = FALSE,
+                                          !.follow_up = FALSE,
+                                          !.in_group = FALSE,
+                                          !.heartbeat_out = FALSE,
+                                          !.beat_due = FALSE,
+                                          !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s104)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.poll_limit_reached.1 [P1 C2 H3]
+               IF s.identity = "member" /\ s.owned /\ ~s.static
+               THEN LET s105 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                          \* forget_identity
+                                          !.identity = "none",
+                                          \* await_poll
+                                          !.polled = FALSE,
+                                          \* lose
+                                          !.lost = TRUE,
+                                          !.callback_running = FALSE,
+                                          !.keeps = FALSE,
+                                          !.commit_step = "none",
+                                          !.preparing = FALSE,
+                                          !.follow_up = FALSE,
+                                          !.will_own = FALSE]
+                        s106 == IF s105.fault = "none" /\ ~s105.coordinator_known
+                                THEN [s105 EXCEPT !.fault = "to-a-known-coordinator"]
+                                ELSE s105
+                        s107 == IF s106.fault = "none" /\ ~(s106.given /= "none" /\ ~s106.said_goodbye)
+                                THEN [s106 EXCEPT !.fault = "leave-once"]
+                                ELSE s106
+                        s108 == IF s107.fault = "none" /\ ~(~s107.static)
+                                THEN [s107 EXCEPT !.fault = "static-stays"]
+                                ELSE s107
+                        s109 == [s108 EXCEPT !.said_goodbye = TRUE,
+                                             !.left = TRUE,
+                                             !.in_group = FALSE,
+                                             !.heartbeat_out = FALSE,
+                                             !.beat_due = FALSE,
+                                             !.poll_late = FALSE]
+                        s110 == TimeoutsHeartbeatsDisabled(s109)
+                        s111 == [s110 EXCEPT !.pending_said = TRUE]
+                        s112 == IF s111.fault = "none" /\ ~(~s111.revoke_due)
+                                THEN [s111 EXCEPT !.fault = "callbacks-alternate"]
+                                ELSE s111
+                        s113 == IF s112.fault = "none" /\ ~s112.pending_said
+                                THEN [s112 EXCEPT !.fault = "paused-before-revoked"]
+                                ELSE s112
+                        s114 == IF s113.fault = "none" /\ ~(~(s113.lost \/ s113.leaving) \/ s113.owned)
+                                THEN [s113 EXCEPT !.fault = "lost-was-owned"]
+                                ELSE s113
+                        s115 == IF /\ s114.fault = "none"
+                                   /\ ~(~s114.lost \/ s114.given /= "member" \/ ~s114.assign_due)
+                                THEN [s114 EXCEPT !.fault = "lost-by-losing"]
+                                ELSE s114
+                        s116 == IF /\ s115.fault = "none"
+                                   /\ ~(\/ s115.commit_done
+                                        \/ ~(s115.auto_commit /\ s115.owned)
+                                        \/ s115.lost
+                                        \/ s115.leaving)
+                                THEN [s115 EXCEPT !.fault = "commit-comes-first"]
+                                ELSE s115
+                    IN  [s116 EXCEPT !.revoke_due = TRUE]
+               \* PREPARING_REBALANCE.poll_limit_reached.2 [P1 L1 C2 H3]
+               ELSE IF s.identity = "member" /\ s.owned /\ s.static
+               THEN LET s117 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                          \* forget_identity
+                                          !.identity = "none",
+                                          \* await_poll
+                                          !.polled = FALSE,
+                                          \* lose
+                                          !.lost = TRUE,
+                                          !.callback_running = FALSE,
+                                          !.keeps = FALSE,
+                                          !.commit_step = "none",
+                                          !.preparing = FALSE,
+                                          !.follow_up = FALSE,
+                                          !.will_own = FALSE,
+                                          !.in_group = FALSE,
+                                          !.heartbeat_out = FALSE,
+                                          !.beat_due = FALSE,
+                                          !.poll_late = FALSE]
+                        s118 == TimeoutsHeartbeatsDisabled(s117)
+                        s119 == [s118 EXCEPT !.pending_said = TRUE]
+                        s120 == IF s119.fault = "none" /\ ~(~s119.revoke_due)
+                                THEN [s119 EXCEPT !.fault = "callbacks-alternate"]
+                                ELSE s119
+                        s121 == IF s120.fault = "none" /\ ~s120.pending_said
+                                THEN [s120 EXCEPT !.fault = "paused-before-revoked"]
+                                ELSE s120
+                        s122 == IF s121.fault = "none" /\ ~(~(s121.lost \/ s121.leaving) \/ s121.owned)
+                                THEN [s121 EXCEPT !.fault = "lost-was-owned"]
+                                ELSE s121
+                        s123 == IF /\ s122.fault = "none"
+                                   /\ ~(~s122.lost \/ s122.given /= "member" \/ ~s122.assign_due)
+                                THEN [s122 EXCEPT !.fault = "lost-by-losing"]
+                                ELSE s122
+                        s124 == IF /\ s123.fault = "none"
+                                   /\ ~(\/ s123.commit_done
+                                        \/ ~(s123.auto_commit /\ s123.owned)
+                                        \/ s123.lost
+                                        \/ s123.leaving)
+                                THEN [s123 EXCEPT !.fault = "commit-comes-first"]
+                                ELSE s123
+                    IN  [s124 EXCEPT !.revoke_due = TRUE]
+               \* PREPARING_REBALANCE.poll_limit_reached.3 [P1 H3]
+               ELSE IF s.identity = "member" /\ ~s.owned /\ ~s.static
+               THEN LET s125 == [s EXCEPT !.rebalance = "UNJOINED",
+                                          \* forget_identity
+                                          !.identity = "none",
+                                          \* await_poll
+                                          !.polled = FALSE,
+                                          \* drop_rebalance
+                                          !.commit_step = "none",
+                                          !.preparing = FALSE,
+                                          !.follow_up = FALSE]
+                        s126 == IF s125.fault = "none" /\ ~s125.coordinator_known
+                                THEN [s125 EXCEPT !.fault = "to-a-known-coordinator"]
+                                ELSE s125
+                        s127 == IF s126.fault = "none" /\ ~(s126.given /= "none" /\ ~s126.said_goodbye)
+                                THEN [s126 EXCEPT !.fault = "leave-once"]
+                                ELSE s126
+                        s128 == IF s127.fault = "none" /\ ~(~s127.static)
+                                THEN [s127 EXCEPT !.fault = "static-stays"]
+                                ELSE s127
+                        s129 == [s128 EXCEPT !.said_goodbye = TRUE,
+                                             !.left = TRUE,
+                                             !.in_group = FALSE,
+                                             !.heartbeat_out = FALSE,
+                                             !.beat_due = FALSE,
+                                             !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s129)
+               \* PREPARING_REBALANCE.poll_limit_reached.4 [P1 L1 H3]
+               ELSE IF s.identity = "member" /\ ~s.owned /\ s.static
+               THEN LET s130 == [s EXCEPT !.rebalance = "UNJOINED",
+                                          \* forget_identity
+                                          !.identity = "none",
+                                          \* await_poll
+                                          !.polled = FALSE,
+                                          \* drop_rebalance
+                                          !.commit_step = "none",
+                                          !.preparing = FALSE,
+                                          !.follow_up = FALSE,
+                                          !.in_group = FALSE,
+                                          !.heartbeat_out = FALSE,
+                                          !.beat_due = FALSE,
+                                          !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s130)
+               \* PREPARING_REBALANCE.poll_limit_reached.5 [P1]
+               ELSE IF s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.poll_limit_reached.1 [P1 P3 C2 H3]
+               IF s.identity = "member" /\ ~s.leaving /\ ~s.callback_running /\ ~s.static
+               THEN LET s131 == \* forget_identity
+                                [s EXCEPT !.identity = "none",
+                                          \* await_poll
+                                          !.polled = FALSE,
+                                          \* lose_instead
+                                          !.lost = TRUE,
+                                          !.keeps = FALSE,
+                                          !.follow_up = FALSE,
+                                          !.will_own = FALSE]
+                        s132 == IF s131.fault = "none" /\ ~s131.coordinator_known
+                                THEN [s131 EXCEPT !.fault = "to-a-known-coordinator"]
+                                ELSE s131
+                        s133 == IF s132.fault = "none" /\ ~(s132.given /= "none" /\ ~s132.said_goodbye)
+                                THEN [s132 EXCEPT !.fault = "leave-once"]
+                                ELSE s132
+                        s134 == IF s133.fault = "none" /\ ~(~s133.static)
+                                THEN [s133 EXCEPT !.fault = "static-stays"]
+                                ELSE s133
+                        s135 == [s134 EXCEPT !.said_goodbye = TRUE,
+                                             !.left = TRUE,
+                                             !.in_group = FALSE,
+                                             !.heartbeat_out = FALSE,
+                                             !.beat_due = FALSE,
+                                             !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s135)
+               \* REVOKING_PARTITION.poll_limit_reached.2 [P1 P3 L1 C2 H3]
+               ELSE IF s.identity = "member" /\ ~s.leaving /\ ~s.callback_running /\ s.static
+               THEN LET s136 == \* forget_identity
+                                [s EXCEPT !.identity = "none",
+                                          \* await_poll
+                                          !.polled = FALSE,
+                                          \* lose_instead
+                                          !.lost = TRUE,
+                                          !.keeps = FALSE,
+                                          !.follow_up = FALSE,
+                                          !.will_own = FALSE,
+                                          !.in_group = FALSE,
+                                          !.heartbeat_out = FALSE,
+                                          !.beat_due = FALSE,
+                                          !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s136)
+               \* REVOKING_PARTITION.poll_limit_reached.3 [P1 H3]
+               ELSE IF s.identity = "member" /\ ~s.leaving /\ s.callback_running /\ ~s.static
+               THEN LET s137 == \* forget_identity
+                                [s EXCEPT !.identity = "none",
+                                          \* await_poll
+                                          !.polled = FALSE]
+                        s138 == IF s137.fault = "none" /\ ~s137.coordinator_known
+                                THEN [s137 EXCEPT !.fault = "to-a-known-coordinator"]
+                                ELSE s137
+                        s139 == IF s138.fault = "none" /\ ~(s138.given /= "none" /\ ~s138.said_goodbye)
+                                THEN [s138 EXCEPT !.fault = "leave-once"]
+                                ELSE s138
+                        s140 == IF s139.fault = "none" /\ ~(~s139.static)
+                                THEN [s139 EXCEPT !.fault = "static-stays"]
+                                ELSE s139
+                        s141 == [s140 EXCEPT !.said_goodbye = TRUE,
+                                             !.left = TRUE,
+                                             !.in_group = FALSE,
+                                             !.heartbeat_out = FALSE,
+                                             !.beat_due = FALSE,
+                                             !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s141)
+               \* REVOKING_PARTITION.poll_limit_reached.4 [P1 L1 H3]
+               ELSE IF s.identity = "member" /\ ~s.leaving /\ s.callback_running /\ s.static
+               THEN LET s142 == \* forget_identity
+                                [s EXCEPT !.identity = "none",
+                                          \* await_poll
+                                          !.polled = FALSE,
+                                          !.in_group = FALSE,
+                                          !.heartbeat_out = FALSE,
+                                          !.beat_due = FALSE,
+                                          !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s142)
+               \* REVOKING_PARTITION.poll_limit_reached.6 [P1]
+               ELSE IF s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.poll_limit_reached.1 [P1 H3]
+               IF s.identity = "member" /\ ~s.static
+               THEN LET s143 == \* forget_identity
+                                [s EXCEPT !.identity = "none",
+                                          \* await_poll
+                                          !.polled = FALSE]
+                        s144 == IF s143.fault = "none" /\ ~s143.coordinator_known
+                                THEN [s143 EXCEPT !.fault = "to-a-known-coordinator"]
+                                ELSE s143
+                        s145 == IF s144.fault = "none" /\ ~(s144.given /= "none" /\ ~s144.said_goodbye)
+                                THEN [s144 EXCEPT !.fault = "leave-once"]
+                                ELSE s144
+                        s146 == IF s145.fault = "none" /\ ~(~s145.static)
+                                THEN [s145 EXCEPT !.fault = "static-stays"]
+                                ELSE s145
+                        s147 == [s146 EXCEPT !.said_goodbye = TRUE,
+                                             !.left = TRUE,
+                                             !.in_group = FALSE,
+                                             !.heartbeat_out = FALSE,
+                                             !.beat_due = FALSE,
+                                             !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s147)
+               \* ASSIGNING_PARTITIONS.poll_limit_reached.2 [P1 L1 H3]
+               ELSE IF s.identity = "member" /\ s.static
+               THEN LET s148 == \* forget_identity
+                                [s EXCEPT !.identity = "none",
+                                          \* await_poll
+                                          !.polled = FALSE,
+                                          !.in_group = FALSE,
+                                          !.heartbeat_out = FALSE,
+                                          !.beat_due = FALSE,
+                                          !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s148)
+               \* ASSIGNING_PARTITIONS.poll_limit_reached.3 [P1]
+               ELSE IF s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.poll_limit_reached.1 [P1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] OTHER -> s
 
 \* timeouts hears: max.poll.interval.ms since the last poll()
 TimeoutsPollIntervalExpired(s) ==
-    \* IDLE.poll_interval_expired.1 [P1]
-    IF s.timeouts = "IDLE" /\ s.coordinator_known /\ ~s.poll_overdue
-    THEN LET s1 == \* report_poll_limit
-                   [s EXCEPT !.poll_overdue = TRUE]
-             s2 == IF s1.fault = "none" /\ ~s1.poll_late
-                   THEN [s1 EXCEPT !.fault = "leaves-only-if-stalled"]
-                   ELSE s1
-             s3 == [s2 EXCEPT !.may_join = s2.may_join /\ s2.leaving,
-                              !.stalled = s2.in_group /\ ~s2.leaving,
-                              !.call_out = "none",
-                              !.generation_unused = FALSE,
-                              !.commit_out = FALSE]
-         IN  RebalancePollLimitReached(s3)
-    \* IN_FLIGHT.poll_interval_expired.1 [P1]
-    ELSE IF s.timeouts = "IN_FLIGHT" /\ s.coordinator_known /\ ~s.poll_overdue
-    THEN LET s4 == \* report_poll_limit
-                   [s EXCEPT !.poll_overdue = TRUE]
-             s5 == IF s4.fault = "none" /\ ~s4.poll_late
-                   THEN [s4 EXCEPT !.fault = "leaves-only-if-stalled"]
-                   ELSE s4
-             s6 == [s5 EXCEPT !.may_join = s5.may_join /\ s5.leaving,
-                              !.stalled = s5.in_group /\ ~s5.leaving,
-                              !.call_out = "none",
-                              !.generation_unused = FALSE,
-                              !.commit_out = FALSE]
-         IN  RebalancePollLimitReached(s6)
-    \* IDLE.poll_interval_expired.2 [P1]
-    ELSE IF s.timeouts = "IDLE" /\ ~s.coordinator_known /\ ~s.poll_overdue
-    THEN \* note_overdue_poll
-         [s EXCEPT !.poll_overdue = TRUE]
-    \* IN_FLIGHT.poll_interval_expired.2 [P1]
-    ELSE IF s.timeouts = "IN_FLIGHT" /\ ~s.coordinator_known /\ ~s.poll_overdue
-    THEN \* note_overdue_poll
-         [s EXCEPT !.poll_overdue = TRUE]
-    ELSE s
+    LET at == s.timeouts
+    IN  CASE at = "IDLE" ->
+               \* IDLE.poll_interval_expired.1 [P1]
+               IF s.coordinator_known /\ ~s.poll_overdue
+               THEN LET s1 == \* report_poll_limit
+                              [s EXCEPT !.poll_overdue = TRUE]
+                        s2 == IF s1.fault = "none" /\ ~s1.poll_late
+                              THEN [s1 EXCEPT !.fault = "leaves-only-if-stalled"]
+                              ELSE s1
+                        s3 == [s2 EXCEPT !.may_join = s2.may_join /\ s2.leaving,
+                                         !.stalled = s2.in_group /\ ~s2.leaving,
+                                         !.call_out = "none",
+                                         !.generation_unused = FALSE,
+                                         !.commit_out = FALSE,
+                                         !.commit_rests = s2.commit_rests /\ s2.leaving,
+                                         !.commit_done = FALSE]
+                    IN  RebalancePollLimitReached(s3)
+               \* IDLE.poll_interval_expired.2 [P1]
+               ELSE IF ~s.coordinator_known /\ ~s.poll_overdue
+               THEN \* note_overdue_poll
+                    [s EXCEPT !.poll_overdue = TRUE]
+               ELSE s
+          [] at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.poll_interval_expired.1 [P1]
+               IF s.coordinator_known /\ ~s.poll_overdue
+               THEN LET s4 == \* report_poll_limit
+                              [s EXCEPT !.poll_overdue = TRUE]
+                        s5 == IF s4.fault = "none" /\ ~s4.poll_late
+                              THEN [s4 EXCEPT !.fault = "leaves-only-if-stalled"]
+                              ELSE s4
+                        s6 == [s5 EXCEPT !.may_join = s5.may_join /\ s5.leaving,
+                                         !.stalled = s5.in_group /\ ~s5.leaving,
+                                         !.call_out = "none",
+                                         !.generation_unused = FALSE,
+                                         !.commit_out = FALSE,
+                                         !.commit_rests = s5.commit_rests /\ s5.leaving,
+                                         !.commit_done = FALSE]
+                    IN  RebalancePollLimitReached(s6)
+               \* IN_FLIGHT.poll_interval_expired.2 [P1]
+               ELSE IF ~s.coordinator_known /\ ~s.poll_overdue
+               THEN \* note_overdue_poll
+                    [s EXCEPT !.poll_overdue = TRUE]
+               ELSE s
+          [] OTHER -> s
 
 \* timeouts hears: the connection is STABLE
 TimeoutsCoordinatorFound(s) ==
@@ -1349,7 +1619,9 @@ TimeoutsCoordinatorFound(s) ==
                               !.stalled = s2.in_group /\ ~s2.leaving,
                               !.call_out = "none",
                               !.generation_unused = FALSE,
-                              !.commit_out = FALSE]
+                              !.commit_out = FALSE,
+                              !.commit_rests = s2.commit_rests /\ s2.leaving,
+                              !.commit_done = FALSE]
          IN  RebalancePollLimitReached(s3)
     \* IN_FLIGHT.coordinator_found.1 [P1]
     ELSE IF s.timeouts = "IN_FLIGHT" /\ s.poll_overdue
@@ -1362,7 +1634,9 @@ TimeoutsCoordinatorFound(s) ==
                               !.stalled = s5.in_group /\ ~s5.leaving,
                               !.call_out = "none",
                               !.generation_unused = FALSE,
-                              !.commit_out = FALSE]
+                              !.commit_out = FALSE,
+                              !.commit_rests = s5.commit_rests /\ s5.leaving,
+                              !.commit_done = FALSE]
          IN  RebalancePollLimitReached(s6)
     ELSE s
 
@@ -1401,1421 +1675,1821 @@ RebalanceSubscribedToTopics(s) ==
 
 \* connection hears: the rebalance needs a coordinator
 ConnectionCoordinatorNeeded(s) ==
-    \* INITIALIZED.coordinator_needed.1 [D7 D2]
-    IF s.connection = "INITIALIZED" /\ s.lookup_wait = "none"
-    THEN LET s1 == [s EXCEPT !.connection = "COORDINATOR_DISCOVERY"]
-             s2 == \* note_need
-                   [s1 EXCEPT !.member_needs = TRUE]
-             s3 == \* look_up
-                   [s2 EXCEPT !.lookup_wait = "none"]
-             s4 == IF s3.fault = "none" /\ ~(~s3.lookup_out)
-                   THEN [s3 EXCEPT !.fault = "one-lookup"]
-                   ELSE s3
-             s5 == IF s4.fault = "none" /\ ~(s4.member_needs \/ s4.asks_open)
-                   THEN [s4 EXCEPT !.fault = "lookup-is-needed"]
-                   ELSE s4
-             s6 == IF s5.fault = "none" /\ ~(s5.lookup_rests = "none")
-                   THEN [s5 EXCEPT !.fault = "lookup-waits"]
-                   ELSE s5
-         IN  [s6 EXCEPT !.lookup_out = TRUE]
-    \* INITIALIZED.coordinator_needed.2 [D3]
-    ELSE IF s.connection = "INITIALIZED" /\ s.lookup_wait /= "none"
-    THEN \* note_need
-         [s EXCEPT !.member_needs = TRUE]
-    \* COORDINATOR_DISCOVERY.coordinator_needed.1 [D2 D4]
-    ELSE IF s.connection = "COORDINATOR_DISCOVERY"
-    THEN \* note_need
-         [s EXCEPT !.member_needs = TRUE]
-    \* STABLE.coordinator_needed.1 [D2 D4]
-    ELSE IF s.connection = "STABLE"
-    THEN \* note_need
-         [s EXCEPT !.member_needs = TRUE]
-    ELSE s
+    LET at == s.connection
+    IN  CASE at = "INITIALIZED" ->
+               \* INITIALIZED.coordinator_needed.1 [D7 D2]
+               IF s.lookup_wait = "none"
+               THEN LET s1 == [s EXCEPT !.connection = "COORDINATOR_DISCOVERY",
+                                        \* note_need
+                                        !.member_needs = TRUE,
+                                        \* look_up
+                                        !.lookup_wait = "none"]
+                        s2 == IF s1.fault = "none" /\ ~(~s1.lookup_out)
+                              THEN [s1 EXCEPT !.fault = "one-lookup"]
+                              ELSE s1
+                        s3 == IF s2.fault = "none" /\ ~(s2.member_needs \/ s2.asks_open)
+                              THEN [s2 EXCEPT !.fault = "lookup-is-needed"]
+                              ELSE s2
+                        s4 == IF s3.fault = "none" /\ ~(s3.lookup_rests = "none")
+                              THEN [s3 EXCEPT !.fault = "lookup-waits"]
+                              ELSE s3
+                    IN  [s4 EXCEPT !.lookup_out = TRUE]
+               \* INITIALIZED.coordinator_needed.2 [D3]
+               ELSE IF s.lookup_wait /= "none"
+               THEN \* note_need
+                    [s EXCEPT !.member_needs = TRUE]
+               ELSE s
+          [] at = "COORDINATOR_DISCOVERY" ->
+               \* COORDINATOR_DISCOVERY.coordinator_needed.1 [D2 D4]
+               \* note_need
+               [s EXCEPT !.member_needs = TRUE]
+          [] at = "STABLE" ->
+               \* STABLE.coordinator_needed.1 [D2 D4]
+               \* note_need
+               [s EXCEPT !.member_needs = TRUE]
+          [] OTHER -> s
 
 \* rebalance hears: join now, if the coordinator is known and no backoff runs
 RebalanceJoinNeeded(s) ==
-    \* UNJOINED.join_needed.1 [J1 J7 D4 H3]
-    IF s.rebalance = "UNJOINED" /\ s.subscribed /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff
-    THEN LET s1 == [s EXCEPT !.rebalance = "PREPARING_REBALANCE"]
-             s2 == \* send_join_group
-                   [s1 EXCEPT !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.join_backoff = FALSE]
-             s3 == [s2 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s4 == TimeoutsHeartbeatsDisabled(s3)
-             s5 == IF s4.fault = "none" /\ ~(s4.call_out = "none")
-                   THEN [s4 EXCEPT !.fault = "one-call"]
-                   ELSE s4
-             s6 == IF s5.fault = "none" /\ ~s5.coordinator_known
-                   THEN [s5 EXCEPT !.fault = "to-a-known-coordinator"]
-                   ELSE s5
-             s7 == IF s6.fault = "none" /\ ~(~s6.revoke_due)
-                   THEN [s6 EXCEPT !.fault = "callbacks-before-join"]
-                   ELSE s6
-             s8 == IF s7.fault = "none" /\ ~s7.may_join
-                   THEN [s7 EXCEPT !.fault = "join-needs-a-poll"]
-                   ELSE s7
-         IN  [s8 EXCEPT !.call_out = "JoinGroup",
-                        !.generation_unused = FALSE,
-                        !.in_group = FALSE]
-    \* PARTITION_REVOKED.join_needed.1 [J1 J7 D4 H3]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ s.subscribed
-            /\ s.polled
-            /\ s.coordinator_known
-            /\ ~s.join_backoff
-    THEN LET s9 == [s EXCEPT !.rebalance = "PREPARING_REBALANCE"]
-             s10 == \* send_join_group
-                    [s9 EXCEPT !.preparing = FALSE,
-                               !.follow_up = FALSE,
-                               !.join_backoff = FALSE]
-             s11 == [s10 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s12 == TimeoutsHeartbeatsDisabled(s11)
-             s13 == IF s12.fault = "none" /\ ~(s12.call_out = "none")
-                    THEN [s12 EXCEPT !.fault = "one-call"]
-                    ELSE s12
-             s14 == IF s13.fault = "none" /\ ~s13.coordinator_known
-                    THEN [s13 EXCEPT !.fault = "to-a-known-coordinator"]
-                    ELSE s13
-             s15 == IF s14.fault = "none" /\ ~(~s14.revoke_due)
-                    THEN [s14 EXCEPT !.fault = "callbacks-before-join"]
-                    ELSE s14
-             s16 == IF s15.fault = "none" /\ ~s15.may_join
-                    THEN [s15 EXCEPT !.fault = "join-needs-a-poll"]
-                    ELSE s15
-         IN  [s16 EXCEPT !.call_out = "JoinGroup",
-                         !.generation_unused = FALSE,
-                         !.in_group = FALSE]
-    \* PREPARING_REBALANCE.join_needed.1 [J1 J2 D4 H3]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff
-    THEN LET s17 == \* send_join_group
-                    [s EXCEPT !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.join_backoff = FALSE]
-             s18 == [s17 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s19 == TimeoutsHeartbeatsDisabled(s18)
-             s20 == IF s19.fault = "none" /\ ~(s19.call_out = "none")
-                    THEN [s19 EXCEPT !.fault = "one-call"]
-                    ELSE s19
-             s21 == IF s20.fault = "none" /\ ~s20.coordinator_known
-                    THEN [s20 EXCEPT !.fault = "to-a-known-coordinator"]
-                    ELSE s20
-             s22 == IF s21.fault = "none" /\ ~(~s21.revoke_due)
-                    THEN [s21 EXCEPT !.fault = "callbacks-before-join"]
-                    ELSE s21
-             s23 == IF s22.fault = "none" /\ ~s22.may_join
-                    THEN [s22 EXCEPT !.fault = "join-needs-a-poll"]
-                    ELSE s22
-         IN  [s23 EXCEPT !.call_out = "JoinGroup",
-                         !.generation_unused = FALSE,
-                         !.in_group = FALSE]
-    \* STABLE.join_needed.1 [J1 J2 D4 H3 K1]
-    ELSE IF s.rebalance = "STABLE" /\ s.preparing /\ s.commit_step = "none" /\ s.coordinator_known
-    THEN LET s24 == [s EXCEPT !.rebalance = "PREPARING_REBALANCE"]
-             s25 == \* send_join_group
-                    [s24 EXCEPT !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.join_backoff = FALSE]
-             s26 == [s25 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s27 == TimeoutsHeartbeatsDisabled(s26)
-             s28 == IF s27.fault = "none" /\ ~(s27.call_out = "none")
-                    THEN [s27 EXCEPT !.fault = "one-call"]
-                    ELSE s27
-             s29 == IF s28.fault = "none" /\ ~s28.coordinator_known
-                    THEN [s28 EXCEPT !.fault = "to-a-known-coordinator"]
-                    ELSE s28
-             s30 == IF s29.fault = "none" /\ ~(~s29.revoke_due)
-                    THEN [s29 EXCEPT !.fault = "callbacks-before-join"]
-                    ELSE s29
-             s31 == IF s30.fault = "none" /\ ~s30.may_join
-                    THEN [s30 EXCEPT !.fault = "join-needs-a-poll"]
-                    ELSE s30
-         IN  [s31 EXCEPT !.call_out = "JoinGroup",
-                         !.generation_unused = FALSE,
-                         !.in_group = FALSE]
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "UNJOINED" ->
+               \* UNJOINED.join_needed.1 [J1 J7 D4 H3]
+               IF s.subscribed /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff
+               THEN LET s1 == [s EXCEPT !.rebalance = "PREPARING_REBALANCE",
+                                        \* send_join_group
+                                        !.preparing = FALSE,
+                                        !.follow_up = FALSE,
+                                        !.join_backoff = FALSE,
+                                        !.in_group = FALSE,
+                                        !.heartbeat_out = FALSE,
+                                        !.beat_due = FALSE,
+                                        !.poll_late = FALSE]
+                        s2 == TimeoutsHeartbeatsDisabled(s1)
+                        s3 == IF s2.fault = "none" /\ ~(s2.call_out = "none")
+                              THEN [s2 EXCEPT !.fault = "one-call"]
+                              ELSE s2
+                        s4 == IF s3.fault = "none" /\ ~s3.coordinator_known
+                              THEN [s3 EXCEPT !.fault = "to-a-known-coordinator"]
+                              ELSE s3
+                        s5 == IF s4.fault = "none" /\ ~(~s4.revoke_due)
+                              THEN [s4 EXCEPT !.fault = "callbacks-before-join"]
+                              ELSE s4
+                        s6 == IF s5.fault = "none" /\ ~s5.may_join
+                              THEN [s5 EXCEPT !.fault = "join-needs-a-poll"]
+                              ELSE s5
+                        s7 == IF s6.fault = "none" /\ ~(~s6.join_rests)
+                              THEN [s6 EXCEPT !.fault = "join-waits"]
+                              ELSE s6
+                        s8 == IF /\ s7.fault = "none"
+                                 /\ ~(s7.commit_done \/ ~(s7.auto_commit /\ s7.owned))
+                              THEN [s7 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s7
+                    IN  [s8 EXCEPT !.call_out = "JoinGroup",
+                                   !.generation_unused = FALSE,
+                                   !.in_group = FALSE,
+                                   !.rejoin_due = FALSE]
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.join_needed.1 [J1 J7 D4 H3]
+               IF s.subscribed /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff
+               THEN LET s9 == [s EXCEPT !.rebalance = "PREPARING_REBALANCE",
+                                        \* send_join_group
+                                        !.preparing = FALSE,
+                                        !.follow_up = FALSE,
+                                        !.join_backoff = FALSE,
+                                        !.in_group = FALSE,
+                                        !.heartbeat_out = FALSE,
+                                        !.beat_due = FALSE,
+                                        !.poll_late = FALSE]
+                        s10 == TimeoutsHeartbeatsDisabled(s9)
+                        s11 == IF s10.fault = "none" /\ ~(s10.call_out = "none")
+                               THEN [s10 EXCEPT !.fault = "one-call"]
+                               ELSE s10
+                        s12 == IF s11.fault = "none" /\ ~s11.coordinator_known
+                               THEN [s11 EXCEPT !.fault = "to-a-known-coordinator"]
+                               ELSE s11
+                        s13 == IF s12.fault = "none" /\ ~(~s12.revoke_due)
+                               THEN [s12 EXCEPT !.fault = "callbacks-before-join"]
+                               ELSE s12
+                        s14 == IF s13.fault = "none" /\ ~s13.may_join
+                               THEN [s13 EXCEPT !.fault = "join-needs-a-poll"]
+                               ELSE s13
+                        s15 == IF s14.fault = "none" /\ ~(~s14.join_rests)
+                               THEN [s14 EXCEPT !.fault = "join-waits"]
+                               ELSE s14
+                        s16 == IF /\ s15.fault = "none"
+                                  /\ ~(s15.commit_done \/ ~(s15.auto_commit /\ s15.owned))
+                               THEN [s15 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s15
+                    IN  [s16 EXCEPT !.call_out = "JoinGroup",
+                                    !.generation_unused = FALSE,
+                                    !.in_group = FALSE,
+                                    !.rejoin_due = FALSE]
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.join_needed.1 [J1 J2 D4 H3]
+               IF s.polled /\ s.coordinator_known /\ ~s.join_backoff
+               THEN LET s17 == \* send_join_group
+                               [s EXCEPT !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s18 == TimeoutsHeartbeatsDisabled(s17)
+                        s19 == IF s18.fault = "none" /\ ~(s18.call_out = "none")
+                               THEN [s18 EXCEPT !.fault = "one-call"]
+                               ELSE s18
+                        s20 == IF s19.fault = "none" /\ ~s19.coordinator_known
+                               THEN [s19 EXCEPT !.fault = "to-a-known-coordinator"]
+                               ELSE s19
+                        s21 == IF s20.fault = "none" /\ ~(~s20.revoke_due)
+                               THEN [s20 EXCEPT !.fault = "callbacks-before-join"]
+                               ELSE s20
+                        s22 == IF s21.fault = "none" /\ ~s21.may_join
+                               THEN [s21 EXCEPT !.fault = "join-needs-a-poll"]
+                               ELSE s21
+                        s23 == IF s22.fault = "none" /\ ~(~s22.join_rests)
+                               THEN [s22 EXCEPT !.fault = "join-waits"]
+                               ELSE s22
+                        s24 == IF /\ s23.fault = "none"
+                                  /\ ~(s23.commit_done \/ ~(s23.auto_commit /\ s23.owned))
+                               THEN [s23 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s23
+                    IN  [s24 EXCEPT !.call_out = "JoinGroup",
+                                    !.generation_unused = FALSE,
+                                    !.in_group = FALSE,
+                                    !.rejoin_due = FALSE]
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.join_needed.1 [J1 J2 D4 H3 K1]
+               IF s.preparing /\ s.commit_step = "none" /\ s.coordinator_known
+               THEN LET s25 == [s EXCEPT !.rebalance = "PREPARING_REBALANCE",
+                                         \* send_join_group
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s26 == TimeoutsHeartbeatsDisabled(s25)
+                        s27 == IF s26.fault = "none" /\ ~(s26.call_out = "none")
+                               THEN [s26 EXCEPT !.fault = "one-call"]
+                               ELSE s26
+                        s28 == IF s27.fault = "none" /\ ~s27.coordinator_known
+                               THEN [s27 EXCEPT !.fault = "to-a-known-coordinator"]
+                               ELSE s27
+                        s29 == IF s28.fault = "none" /\ ~(~s28.revoke_due)
+                               THEN [s28 EXCEPT !.fault = "callbacks-before-join"]
+                               ELSE s28
+                        s30 == IF s29.fault = "none" /\ ~s29.may_join
+                               THEN [s29 EXCEPT !.fault = "join-needs-a-poll"]
+                               ELSE s29
+                        s31 == IF s30.fault = "none" /\ ~(~s30.join_rests)
+                               THEN [s30 EXCEPT !.fault = "join-waits"]
+                               ELSE s30
+                        s32 == IF /\ s31.fault = "none"
+                                  /\ ~(s31.commit_done \/ ~(s31.auto_commit /\ s31.owned))
+                               THEN [s31 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s31
+                    IN  [s32 EXCEPT !.call_out = "JoinGroup",
+                                    !.generation_unused = FALSE,
+                                    !.in_group = FALSE,
+                                    !.rejoin_due = FALSE]
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: poll(); the server event POLL
 RebalanceApplicationPolled(s) ==
-    \* UNJOINED.application_polled.1 [J7 D1 P2]
-    IF s.rebalance = "UNJOINED" /\ s.subscribed /\ ~s.polled
-    THEN LET s1 == \* note_poll
-                   [s EXCEPT !.polled = TRUE]
-             s2 == ConnectionCoordinatorNeeded(s1)
-         IN  RebalanceJoinNeeded(s2)
-    \* PREPARING_REBALANCE.application_polled.1 [J2 P2]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ ~s.polled
-    THEN LET s3 == \* note_poll
-                   [s EXCEPT !.polled = TRUE]
-             s4 == ConnectionCoordinatorNeeded(s3)
-         IN  RebalanceJoinNeeded(s4)
-    \* PREPARE_REVOCATION.application_polled.1 [P2]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ ~s.polled
-    THEN \* note_poll
-         [s EXCEPT !.polled = TRUE]
-    \* REVOKING_PARTITION.application_polled.1 [P2]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ ~s.polled
-    THEN \* note_poll
-         [s EXCEPT !.polled = TRUE]
-    \* PARTITION_REVOKED.application_polled.1 [P2]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ ~s.polled
-    THEN \* note_poll
-         [s EXCEPT !.polled = TRUE]
-    \* COMPLETING_REBALANCE.application_polled.1 [P2]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ ~s.polled
-    THEN \* note_poll
-         [s EXCEPT !.polled = TRUE]
-    \* ASSIGNING_PARTITIONS.application_polled.1 [P2]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ ~s.polled
-    THEN \* note_poll
-         [s EXCEPT !.polled = TRUE]
-    \* STABLE.application_polled.1 [P2]
-    ELSE IF s.rebalance = "STABLE" /\ ~s.polled
-    THEN \* note_poll
-         [s EXCEPT !.polled = TRUE]
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "UNJOINED" ->
+               \* UNJOINED.application_polled.1 [J7 D1 P2]
+               IF s.subscribed /\ ~s.polled
+               THEN LET s1 == \* note_poll
+                              [s EXCEPT !.polled = TRUE]
+                        s2 == ConnectionCoordinatorNeeded(s1)
+                    IN  RebalanceJoinNeeded(s2)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.application_polled.1 [J2 P2]
+               IF ~s.polled
+               THEN LET s3 == \* note_poll
+                              [s EXCEPT !.polled = TRUE]
+                        s4 == ConnectionCoordinatorNeeded(s3)
+                    IN  RebalanceJoinNeeded(s4)
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.application_polled.1 [P2]
+               IF ~s.polled
+               THEN \* note_poll
+                    [s EXCEPT !.polled = TRUE]
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.application_polled.1 [P2]
+               IF ~s.polled
+               THEN \* note_poll
+                    [s EXCEPT !.polled = TRUE]
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.application_polled.1 [P2]
+               IF ~s.polled
+               THEN \* note_poll
+                    [s EXCEPT !.polled = TRUE]
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.application_polled.1 [P2]
+               IF ~s.polled
+               THEN \* note_poll
+                    [s EXCEPT !.polled = TRUE]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.application_polled.1 [P2]
+               IF ~s.polled
+               THEN \* note_poll
+                    [s EXCEPT !.polled = TRUE]
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.application_polled.1 [P2]
+               IF ~s.polled
+               THEN \* note_poll
+                    [s EXCEPT !.polled = TRUE]
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: send the commit before a rebalance, if a coordinator is known
 RebalanceCommitNeeded(s) ==
-    \* PREPARE_REVOCATION.commit_needed.1 [D4 M1 M3]
-    IF s.rebalance = "PREPARE_REVOCATION" /\ s.commit_step = "blocked" /\ s.coordinator_known
-    THEN LET s1 == \* send_offset_commit
-                   [s EXCEPT !.commit_step = "out"]
-             s2 == IF s1.fault = "none" /\ ~(~s1.commit_out)
-                   THEN [s1 EXCEPT !.fault = "one-commit"]
-                   ELSE s1
-             s3 == IF s2.fault = "none" /\ ~s2.coordinator_known
-                   THEN [s2 EXCEPT !.fault = "to-a-known-coordinator"]
-                   ELSE s2
-             s4 == IF /\ s3.fault = "none"
-                      /\ ~(s3.owned /\ s3.in_group /\ s3.identity = "member" /\ ~s3.lost)
-                   THEN [s3 EXCEPT !.fault = "commit-what-is-owned"]
-                   ELSE s3
-             s5 == IF s4.fault = "none" /\ ~(s4.call_out = "none")
-                   THEN [s4 EXCEPT !.fault = "no-commit-in-a-rebalance"]
-                   ELSE s4
-         IN  [s5 EXCEPT !.commit_out = TRUE]
-    \* PARTITION_REVOKED.commit_needed.1 [D4 M1 M3]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ s.commit_step = "blocked" /\ s.coordinator_known
-    THEN LET s6 == \* send_offset_commit
-                   [s EXCEPT !.commit_step = "out"]
-             s7 == IF s6.fault = "none" /\ ~(~s6.commit_out)
-                   THEN [s6 EXCEPT !.fault = "one-commit"]
-                   ELSE s6
-             s8 == IF s7.fault = "none" /\ ~s7.coordinator_known
-                   THEN [s7 EXCEPT !.fault = "to-a-known-coordinator"]
-                   ELSE s7
-             s9 == IF /\ s8.fault = "none"
-                      /\ ~(s8.owned /\ s8.in_group /\ s8.identity = "member" /\ ~s8.lost)
-                   THEN [s8 EXCEPT !.fault = "commit-what-is-owned"]
-                   ELSE s8
-             s10 == IF s9.fault = "none" /\ ~(s9.call_out = "none")
-                    THEN [s9 EXCEPT !.fault = "no-commit-in-a-rebalance"]
-                    ELSE s9
-         IN  [s10 EXCEPT !.commit_out = TRUE]
-    \* STABLE.commit_needed.1 [D4 M1 M3]
-    ELSE IF s.rebalance = "STABLE" /\ s.commit_step = "blocked" /\ s.coordinator_known
-    THEN LET s11 == \* send_offset_commit
-                    [s EXCEPT !.commit_step = "out"]
-             s12 == IF s11.fault = "none" /\ ~(~s11.commit_out)
-                    THEN [s11 EXCEPT !.fault = "one-commit"]
-                    ELSE s11
-             s13 == IF s12.fault = "none" /\ ~s12.coordinator_known
-                    THEN [s12 EXCEPT !.fault = "to-a-known-coordinator"]
-                    ELSE s12
-             s14 == IF /\ s13.fault = "none"
-                       /\ ~(s13.owned /\ s13.in_group /\ s13.identity = "member" /\ ~s13.lost)
-                    THEN [s13 EXCEPT !.fault = "commit-what-is-owned"]
-                    ELSE s13
-             s15 == IF s14.fault = "none" /\ ~(s14.call_out = "none")
-                    THEN [s14 EXCEPT !.fault = "no-commit-in-a-rebalance"]
-                    ELSE s14
-         IN  [s15 EXCEPT !.commit_out = TRUE]
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.commit_needed.1 [D4 M1 M3]
+               IF s.commit_step = "blocked" /\ s.coordinator_known
+               THEN LET s1 == \* send_offset_commit
+                              [s EXCEPT !.commit_step = "out"]
+                        s2 == IF s1.fault = "none" /\ ~(~s1.commit_out)
+                              THEN [s1 EXCEPT !.fault = "one-commit"]
+                              ELSE s1
+                        s3 == IF s2.fault = "none" /\ ~s2.coordinator_known
+                              THEN [s2 EXCEPT !.fault = "to-a-known-coordinator"]
+                              ELSE s2
+                        s4 == IF /\ s3.fault = "none"
+                                 /\ ~(s3.owned /\ s3.in_group /\ s3.identity = "member" /\ ~s3.lost)
+                              THEN [s3 EXCEPT !.fault = "commit-what-is-owned"]
+                              ELSE s3
+                        s5 == IF s4.fault = "none" /\ ~(s4.call_out = "none")
+                              THEN [s4 EXCEPT !.fault = "no-commit-in-a-rebalance"]
+                              ELSE s4
+                        s6 == IF s5.fault = "none" /\ ~s5.auto_commit
+                              THEN [s5 EXCEPT !.fault = "commit-if-configured"]
+                              ELSE s5
+                        s7 == IF s6.fault = "none" /\ ~(~s6.commit_rests)
+                              THEN [s6 EXCEPT !.fault = "commit-waits"]
+                              ELSE s6
+                    IN  [s7 EXCEPT !.commit_out = TRUE]
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.commit_needed.1 [D4 M1 M3]
+               IF s.commit_step = "blocked" /\ s.coordinator_known
+               THEN LET s8 == \* send_offset_commit
+                              [s EXCEPT !.commit_step = "out"]
+                        s9 == IF s8.fault = "none" /\ ~(~s8.commit_out)
+                              THEN [s8 EXCEPT !.fault = "one-commit"]
+                              ELSE s8
+                        s10 == IF s9.fault = "none" /\ ~s9.coordinator_known
+                               THEN [s9 EXCEPT !.fault = "to-a-known-coordinator"]
+                               ELSE s9
+                        s11 == IF /\ s10.fault = "none"
+                                  /\ ~(/\ s10.owned
+                                       /\ s10.in_group
+                                       /\ s10.identity = "member"
+                                       /\ ~s10.lost)
+                               THEN [s10 EXCEPT !.fault = "commit-what-is-owned"]
+                               ELSE s10
+                        s12 == IF s11.fault = "none" /\ ~(s11.call_out = "none")
+                               THEN [s11 EXCEPT !.fault = "no-commit-in-a-rebalance"]
+                               ELSE s11
+                        s13 == IF s12.fault = "none" /\ ~s12.auto_commit
+                               THEN [s12 EXCEPT !.fault = "commit-if-configured"]
+                               ELSE s12
+                        s14 == IF s13.fault = "none" /\ ~(~s13.commit_rests)
+                               THEN [s13 EXCEPT !.fault = "commit-waits"]
+                               ELSE s13
+                    IN  [s14 EXCEPT !.commit_out = TRUE]
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.commit_needed.1 [D4 M1 M3]
+               IF s.commit_step = "blocked" /\ s.coordinator_known
+               THEN LET s15 == \* send_offset_commit
+                               [s EXCEPT !.commit_step = "out"]
+                        s16 == IF s15.fault = "none" /\ ~(~s15.commit_out)
+                               THEN [s15 EXCEPT !.fault = "one-commit"]
+                               ELSE s15
+                        s17 == IF s16.fault = "none" /\ ~s16.coordinator_known
+                               THEN [s16 EXCEPT !.fault = "to-a-known-coordinator"]
+                               ELSE s16
+                        s18 == IF /\ s17.fault = "none"
+                                  /\ ~(/\ s17.owned
+                                       /\ s17.in_group
+                                       /\ s17.identity = "member"
+                                       /\ ~s17.lost)
+                               THEN [s17 EXCEPT !.fault = "commit-what-is-owned"]
+                               ELSE s17
+                        s19 == IF s18.fault = "none" /\ ~(s18.call_out = "none")
+                               THEN [s18 EXCEPT !.fault = "no-commit-in-a-rebalance"]
+                               ELSE s18
+                        s20 == IF s19.fault = "none" /\ ~s19.auto_commit
+                               THEN [s19 EXCEPT !.fault = "commit-if-configured"]
+                               ELSE s19
+                        s21 == IF s20.fault = "none" /\ ~(~s20.commit_rests)
+                               THEN [s20 EXCEPT !.fault = "commit-waits"]
+                               ELSE s20
+                    IN  [s21 EXCEPT !.commit_out = TRUE]
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: the connection is STABLE
 RebalanceCoordinatorFound(s) ==
-    \* UNJOINED.coordinator_found.1 [D1 J2]
-    IF s.rebalance = "UNJOINED" /\ s.subscribed /\ s.polled /\ ~s.join_backoff
-    THEN RebalanceJoinNeeded(s)
-    \* PREPARING_REBALANCE.coordinator_found.1 [D1 J2]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.polled /\ ~s.join_backoff
-    THEN RebalanceJoinNeeded(s)
-    \* PARTITION_REVOKED.coordinator_found.1 [D1 J2]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ s.polled /\ ~s.join_backoff /\ s.commit_step = "none"
-    THEN RebalanceJoinNeeded(s)
-    \* STABLE.coordinator_found.1 [D1 J2]
-    ELSE IF s.rebalance = "STABLE" /\ s.preparing /\ s.commit_step = "none"
-    THEN RebalanceJoinNeeded(s)
-    \* PREPARE_REVOCATION.coordinator_found.1 [D1 M3]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ s.commit_step = "blocked"
-    THEN LET s1 == \* retry_commit
-                   [s EXCEPT !.commit_step = "blocked"]
-         IN  RebalanceCommitNeeded(s1)
-    \* PARTITION_REVOKED.coordinator_found.2 [D1 M3]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ s.commit_step = "blocked"
-    THEN LET s2 == \* retry_commit
-                   [s EXCEPT !.commit_step = "blocked"]
-         IN  RebalanceCommitNeeded(s2)
-    \* STABLE.coordinator_found.2 [D1 M3]
-    ELSE IF s.rebalance = "STABLE" /\ s.commit_step = "blocked"
-    THEN LET s3 == \* retry_commit
-                   [s EXCEPT !.commit_step = "blocked"]
-         IN  RebalanceCommitNeeded(s3)
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "UNJOINED" ->
+               \* UNJOINED.coordinator_found.1 [D1 J2]
+               IF s.subscribed /\ s.polled /\ ~s.join_backoff
+               THEN RebalanceJoinNeeded(s)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.coordinator_found.1 [D1 J2]
+               IF s.polled /\ ~s.join_backoff
+               THEN RebalanceJoinNeeded(s)
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.coordinator_found.1 [D1 J2]
+               IF s.polled /\ ~s.join_backoff /\ s.commit_step = "none"
+               THEN RebalanceJoinNeeded(s)
+               \* PARTITION_REVOKED.coordinator_found.2 [D1 M3]
+               ELSE IF s.commit_step = "blocked"
+               THEN LET s1 == \* retry_commit
+                              [s EXCEPT !.commit_step = "blocked"]
+                    IN  RebalanceCommitNeeded(s1)
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.coordinator_found.1 [D1 J2]
+               IF s.preparing /\ s.commit_step = "none"
+               THEN RebalanceJoinNeeded(s)
+               \* STABLE.coordinator_found.2 [D1 M3]
+               ELSE IF s.commit_step = "blocked"
+               THEN LET s2 == \* retry_commit
+                              [s EXCEPT !.commit_step = "blocked"]
+                    IN  RebalanceCommitNeeded(s2)
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.coordinator_found.1 [D1 M3]
+               IF s.commit_step = "blocked"
+               THEN LET s3 == \* retry_commit
+                              [s EXCEPT !.commit_step = "blocked"]
+                    IN  RebalanceCommitNeeded(s3)
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: retry.backoff.ms since a join or sync failed
 RebalanceJoinBackoffElapsed(s) ==
-    \* UNJOINED.join_backoff_elapsed.1 [D3 J2]
-    IF s.rebalance = "UNJOINED" /\ s.join_backoff
-    THEN LET s1 == \* end_join_backoff
-                   [s EXCEPT !.join_backoff = FALSE]
-         IN  RebalanceJoinNeeded(s1)
-    \* PARTITION_REVOKED.join_backoff_elapsed.1 [D3 J2]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ s.join_backoff
-    THEN LET s2 == \* end_join_backoff
-                   [s EXCEPT !.join_backoff = FALSE]
-         IN  RebalanceJoinNeeded(s2)
-    \* PREPARING_REBALANCE.join_backoff_elapsed.1 [D3 J2]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.join_backoff
-    THEN LET s3 == \* end_join_backoff
-                   [s EXCEPT !.join_backoff = FALSE]
-         IN  RebalanceJoinNeeded(s3)
-    \* REVOKING_PARTITION.join_backoff_elapsed.1 [D3]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ s.join_backoff
-    THEN \* end_join_backoff
-         [s EXCEPT !.join_backoff = FALSE]
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "UNJOINED" ->
+               \* UNJOINED.join_backoff_elapsed.1 [D3 J2]
+               IF s.join_backoff
+               THEN LET s1 == \* end_join_backoff
+                              [s EXCEPT !.join_backoff = FALSE]
+                    IN  RebalanceJoinNeeded(s1)
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.join_backoff_elapsed.1 [D3 J2]
+               IF s.join_backoff
+               THEN LET s2 == \* end_join_backoff
+                              [s EXCEPT !.join_backoff = FALSE]
+                    IN  RebalanceJoinNeeded(s2)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.join_backoff_elapsed.1 [D3 J2]
+               IF s.join_backoff
+               THEN LET s3 == \* end_join_backoff
+                              [s EXCEPT !.join_backoff = FALSE]
+                    IN  RebalanceJoinNeeded(s3)
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.join_backoff_elapsed.1 [D3]
+               IF s.join_backoff
+               THEN \* end_join_backoff
+                    [s EXCEPT !.join_backoff = FALSE]
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: JoinGroup: NONE
 RebalanceJoinAccepted(s, current) ==
-    \* PREPARING_REBALANCE.join_accepted.1 [J9 H1 S2]
-    IF /\ s.rebalance = "PREPARING_REBALANCE"
-       /\ current
-       /\ s.polled
-       /\ s.coordinator_known
-       /\ ~s.join_backoff
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "COMPLETING_REBALANCE"]
-             s3 == \* become_member
-                   [s2 EXCEPT !.identity = "member"]
-             s4 == [s3 EXCEPT !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s5 == TimeoutsHeartbeatsEnabled(s4)
-             s6 == IF s5.fault = "none" /\ ~(s5.call_out = "none")
-                   THEN [s5 EXCEPT !.fault = "one-call"]
-                   ELSE s5
-             s7 == IF s6.fault = "none" /\ ~s6.coordinator_known
-                   THEN [s6 EXCEPT !.fault = "to-a-known-coordinator"]
-                   ELSE s6
-             s8 == IF s7.fault = "none" /\ ~s7.generation_unused
-                   THEN [s7 EXCEPT !.fault = "sync-after-join"]
-                   ELSE s7
-         IN  [s8 EXCEPT !.call_out = "SyncGroup",
-                        !.generation_unused = FALSE]
-    \* UNJOINED.join_accepted.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.join_accepted.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.join_accepted.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.join_accepted.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.join_accepted.2 [J9]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.join_accepted.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.join_accepted.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.join_accepted.4 [J9]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.join_accepted.1 [J9 H1 S2]
+               IF current /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "COMPLETING_REBALANCE",
+                                         \* become_member
+                                         !.identity = "member",
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s3 == TimeoutsHeartbeatsEnabled(s2)
+                        s4 == IF s3.fault = "none" /\ ~(s3.call_out = "none")
+                              THEN [s3 EXCEPT !.fault = "one-call"]
+                              ELSE s3
+                        s5 == IF s4.fault = "none" /\ ~s4.coordinator_known
+                              THEN [s4 EXCEPT !.fault = "to-a-known-coordinator"]
+                              ELSE s4
+                        s6 == IF s5.fault = "none" /\ ~s5.generation_unused
+                              THEN [s5 EXCEPT !.fault = "sync-after-join"]
+                              ELSE s5
+                    IN  [s6 EXCEPT !.call_out = "SyncGroup",
+                                   !.generation_unused = FALSE]
+               \* PREPARING_REBALANCE.join_accepted.4 [J9]
+               ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.join_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.join_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.join_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.join_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.join_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.join_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.join_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: JoinGroup: come back with this id (KIP-394)
 RebalanceJoinMemberIdRequired(s, current) ==
-    \* PREPARING_REBALANCE.join_member_id_required.1 [J3]
-    IF /\ s.rebalance = "PREPARING_REBALANCE"
-       /\ current
-       /\ s.polled
-       /\ s.coordinator_known
-       /\ ~s.join_backoff
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == \* keep_given_id
-                   [s1 EXCEPT !.identity = "id"]
-             s3 == \* send_join_group
-                   [s2 EXCEPT !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.join_backoff = FALSE]
-             s4 == [s3 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s5 == TimeoutsHeartbeatsDisabled(s4)
-             s6 == IF s5.fault = "none" /\ ~(s5.call_out = "none")
-                   THEN [s5 EXCEPT !.fault = "one-call"]
-                   ELSE s5
-             s7 == IF s6.fault = "none" /\ ~s6.coordinator_known
-                   THEN [s6 EXCEPT !.fault = "to-a-known-coordinator"]
-                   ELSE s6
-             s8 == IF s7.fault = "none" /\ ~(~s7.revoke_due)
-                   THEN [s7 EXCEPT !.fault = "callbacks-before-join"]
-                   ELSE s7
-             s9 == IF s8.fault = "none" /\ ~s8.may_join
-                   THEN [s8 EXCEPT !.fault = "join-needs-a-poll"]
-                   ELSE s8
-         IN  [s9 EXCEPT !.call_out = "JoinGroup",
-                        !.generation_unused = FALSE,
-                        !.in_group = FALSE]
-    \* UNJOINED.join_member_id_required.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.join_member_id_required.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.join_member_id_required.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.join_member_id_required.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.join_member_id_required.2 [J9]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.join_member_id_required.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.join_member_id_required.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.join_member_id_required.3 [J9]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.join_member_id_required.1 [J3]
+               IF current /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == \* keep_given_id
+                              [s1 EXCEPT !.identity = "id",
+                                         \* send_join_group
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s3 == TimeoutsHeartbeatsDisabled(s2)
+                        s4 == IF s3.fault = "none" /\ ~(s3.call_out = "none")
+                              THEN [s3 EXCEPT !.fault = "one-call"]
+                              ELSE s3
+                        s5 == IF s4.fault = "none" /\ ~s4.coordinator_known
+                              THEN [s4 EXCEPT !.fault = "to-a-known-coordinator"]
+                              ELSE s4
+                        s6 == IF s5.fault = "none" /\ ~(~s5.revoke_due)
+                              THEN [s5 EXCEPT !.fault = "callbacks-before-join"]
+                              ELSE s5
+                        s7 == IF s6.fault = "none" /\ ~s6.may_join
+                              THEN [s6 EXCEPT !.fault = "join-needs-a-poll"]
+                              ELSE s6
+                        s8 == IF s7.fault = "none" /\ ~(~s7.join_rests)
+                              THEN [s7 EXCEPT !.fault = "join-waits"]
+                              ELSE s7
+                        s9 == IF /\ s8.fault = "none"
+                                 /\ ~(s8.commit_done \/ ~(s8.auto_commit /\ s8.owned))
+                              THEN [s8 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s8
+                    IN  [s9 EXCEPT !.call_out = "JoinGroup",
+                                   !.generation_unused = FALSE,
+                                   !.in_group = FALSE,
+                                   !.rejoin_due = FALSE]
+               \* PREPARING_REBALANCE.join_member_id_required.3 [J9]
+               ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.join_member_id_required.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.join_member_id_required.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.join_member_id_required.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.join_member_id_required.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.join_member_id_required.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.join_member_id_required.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.join_member_id_required.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: JoinGroup: again, at once
 RebalanceJoinRebalanceInProgress(s, current) ==
-    \* PREPARING_REBALANCE.join_rebalance_in_progress.1 [J2 J4]
-    IF /\ s.rebalance = "PREPARING_REBALANCE"
-       /\ current
-       /\ s.polled
-       /\ s.coordinator_known
-       /\ ~s.join_backoff
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == \* send_join_group
-                   [s1 EXCEPT !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.join_backoff = FALSE]
-             s3 == [s2 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s4 == TimeoutsHeartbeatsDisabled(s3)
-             s5 == IF s4.fault = "none" /\ ~(s4.call_out = "none")
-                   THEN [s4 EXCEPT !.fault = "one-call"]
-                   ELSE s4
-             s6 == IF s5.fault = "none" /\ ~s5.coordinator_known
-                   THEN [s5 EXCEPT !.fault = "to-a-known-coordinator"]
-                   ELSE s5
-             s7 == IF s6.fault = "none" /\ ~(~s6.revoke_due)
-                   THEN [s6 EXCEPT !.fault = "callbacks-before-join"]
-                   ELSE s6
-             s8 == IF s7.fault = "none" /\ ~s7.may_join
-                   THEN [s7 EXCEPT !.fault = "join-needs-a-poll"]
-                   ELSE s7
-         IN  [s8 EXCEPT !.call_out = "JoinGroup",
-                        !.generation_unused = FALSE,
-                        !.in_group = FALSE]
-    \* UNJOINED.join_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.join_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.join_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.join_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.join_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.join_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.join_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.join_rebalance_in_progress.3 [J9]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.join_rebalance_in_progress.1 [J2 J4]
+               IF current /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == \* send_join_group
+                              [s1 EXCEPT !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s3 == TimeoutsHeartbeatsDisabled(s2)
+                        s4 == IF s3.fault = "none" /\ ~(s3.call_out = "none")
+                              THEN [s3 EXCEPT !.fault = "one-call"]
+                              ELSE s3
+                        s5 == IF s4.fault = "none" /\ ~s4.coordinator_known
+                              THEN [s4 EXCEPT !.fault = "to-a-known-coordinator"]
+                              ELSE s4
+                        s6 == IF s5.fault = "none" /\ ~(~s5.revoke_due)
+                              THEN [s5 EXCEPT !.fault = "callbacks-before-join"]
+                              ELSE s5
+                        s7 == IF s6.fault = "none" /\ ~s6.may_join
+                              THEN [s6 EXCEPT !.fault = "join-needs-a-poll"]
+                              ELSE s6
+                        s8 == IF s7.fault = "none" /\ ~(~s7.join_rests)
+                              THEN [s7 EXCEPT !.fault = "join-waits"]
+                              ELSE s7
+                        s9 == IF /\ s8.fault = "none"
+                                 /\ ~(s8.commit_done \/ ~(s8.auto_commit /\ s8.owned))
+                              THEN [s8 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s8
+                    IN  [s9 EXCEPT !.call_out = "JoinGroup",
+                                   !.generation_unused = FALSE,
+                                   !.in_group = FALSE,
+                                   !.rejoin_due = FALSE]
+               \* PREPARING_REBALANCE.join_rebalance_in_progress.3 [J9]
+               ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.join_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.join_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.join_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.join_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.join_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.join_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.join_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: JoinGroup: the coordinator does not know this id
 RebalanceJoinUnknownMember(s, current) ==
-    \* PREPARING_REBALANCE.join_unknown_member.1 [J4 J2]
-    IF /\ s.rebalance = "PREPARING_REBALANCE"
-       /\ current
-       /\ s.polled
-       /\ s.coordinator_known
-       /\ ~s.join_backoff
-       /\ ~s.owned
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "UNJOINED"]
-             s3 == \* forget_identity
-                   [s2 EXCEPT !.identity = "none"]
-         IN  RebalanceJoinNeeded(s3)
-    \* PREPARING_REBALANCE.join_unknown_member.2 [J4 C2 K1]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ s.polled
-            /\ s.coordinator_known
-            /\ ~s.join_backoff
-            /\ s.owned
-    THEN LET s4 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s5 == [s4 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s6 == \* forget_identity
-                   [s5 EXCEPT !.identity = "none"]
-             s7 == \* lose
-                   [s6 EXCEPT !.lost = TRUE,
-                              !.callback_running = FALSE,
-                              !.keeps = FALSE,
-                              !.commit_step = "none",
-                              !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.will_own = FALSE]
-             s8 == [s7 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s9 == TimeoutsHeartbeatsDisabled(s8)
-             s10 == [s9 EXCEPT !.pending_said = TRUE]
-             s11 == IF s10.fault = "none" /\ ~(~s10.revoke_due)
-                    THEN [s10 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s10
-             s12 == IF s11.fault = "none" /\ ~s11.pending_said
-                    THEN [s11 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s11
-         IN  [s12 EXCEPT !.revoke_due = TRUE]
-    \* UNJOINED.join_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.join_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.join_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.join_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.join_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.join_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.join_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.join_unknown_member.4 [J9]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.join_unknown_member.1 [J4 J2]
+               IF current /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff /\ ~s.owned
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none"]
+                    IN  RebalanceJoinNeeded(s2)
+               \* PREPARING_REBALANCE.join_unknown_member.2 [J4 C2 K1]
+               ELSE IF current /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff /\ s.owned
+               THEN LET s3 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s4 == [s3 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* lose
+                                         !.lost = TRUE,
+                                         !.callback_running = FALSE,
+                                         !.keeps = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.will_own = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s5 == TimeoutsHeartbeatsDisabled(s4)
+                        s6 == [s5 EXCEPT !.pending_said = TRUE]
+                        s7 == IF s6.fault = "none" /\ ~(~s6.revoke_due)
+                              THEN [s6 EXCEPT !.fault = "callbacks-alternate"]
+                              ELSE s6
+                        s8 == IF s7.fault = "none" /\ ~s7.pending_said
+                              THEN [s7 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s7
+                        s9 == IF s8.fault = "none" /\ ~(~(s8.lost \/ s8.leaving) \/ s8.owned)
+                              THEN [s8 EXCEPT !.fault = "lost-was-owned"]
+                              ELSE s8
+                        s10 == IF /\ s9.fault = "none"
+                                  /\ ~(~s9.lost \/ s9.given /= "member" \/ ~s9.assign_due)
+                               THEN [s9 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s9
+                        s11 == IF /\ s10.fault = "none"
+                                  /\ ~(\/ s10.commit_done
+                                       \/ ~(s10.auto_commit /\ s10.owned)
+                                       \/ s10.lost
+                                       \/ s10.leaving)
+                               THEN [s10 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s10
+                    IN  [s11 EXCEPT !.revoke_due = TRUE]
+               \* PREPARING_REBALANCE.join_unknown_member.4 [J9]
+               ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.join_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.join_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.join_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.join_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.join_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.join_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.join_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: JoinGroup: again, after a backoff
 RebalanceJoinCoordinatorLoading(s, current) ==
-    \* PREPARING_REBALANCE.join_coordinator_loading.1 [D3 J2]
-    IF /\ s.rebalance = "PREPARING_REBALANCE"
-       /\ current
-       /\ s.polled
-       /\ s.coordinator_known
-       /\ ~s.join_backoff
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-         IN  \* back_off_join
-             [s1 EXCEPT !.join_backoff = TRUE]
-    \* UNJOINED.join_coordinator_loading.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.join_coordinator_loading.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.join_coordinator_loading.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.join_coordinator_loading.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.join_coordinator_loading.2 [J9]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.join_coordinator_loading.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.join_coordinator_loading.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.join_coordinator_loading.3 [J9]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.join_coordinator_loading.1 [D3 J2]
+               IF current /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  \* back_off_join
+                        [s1 EXCEPT !.join_backoff = TRUE]
+               \* PREPARING_REBALANCE.join_coordinator_loading.3 [J9]
+               ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.join_coordinator_loading.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.join_coordinator_loading.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.join_coordinator_loading.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.join_coordinator_loading.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.join_coordinator_loading.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.join_coordinator_loading.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.join_coordinator_loading.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: JoinGroup: not the coordinator, or no answer
 RebalanceJoinCoordinatorGone(s, current) ==
-    \* PREPARING_REBALANCE.join_coordinator_gone.1 [D1 D3 J2 J4]
-    IF /\ s.rebalance = "PREPARING_REBALANCE"
-       /\ current
-       /\ s.polled
-       /\ s.coordinator_known
-       /\ ~s.join_backoff
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == \* back_off_join
-                   [s1 EXCEPT !.join_backoff = TRUE]
-         IN  ConnectionCoordinatorGone(s2)
-    \* UNJOINED.join_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.join_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.join_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.join_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.join_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.join_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.join_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.join_coordinator_gone.3 [J9]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.join_coordinator_gone.1 [D1 D3 J2 J4]
+               IF current /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == \* back_off_join
+                              [s1 EXCEPT !.join_backoff = TRUE]
+                    IN  ConnectionCoordinatorGone(s2)
+               \* PREPARING_REBALANCE.join_coordinator_gone.3 [J9]
+               ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.join_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.join_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.join_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.join_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.join_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.join_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.join_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: JoinGroup: another process has this instance id
 RebalanceJoinFenced(s, current) ==
-    \* PREPARING_REBALANCE.join_fenced.1 [X2]
-    IF /\ s.rebalance = "PREPARING_REBALANCE"
-       /\ current
-       /\ s.polled
-       /\ s.coordinator_known
-       /\ ~s.join_backoff
-       /\ ~s.owned
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "UNJOINED"]
-             s3 == \* forget_identity
-                   [s2 EXCEPT !.identity = "none"]
-             s4 == \* await_poll
-                   [s3 EXCEPT !.polled = FALSE]
-         IN  [s4 EXCEPT !.raised = TRUE]
-    \* PREPARING_REBALANCE.join_fenced.2 [X2 C2]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ s.polled
-            /\ s.coordinator_known
-            /\ ~s.join_backoff
-            /\ s.owned
-    THEN LET s5 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s6 == [s5 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s7 == \* forget_identity
-                   [s6 EXCEPT !.identity = "none"]
-             s8 == \* await_poll
-                   [s7 EXCEPT !.polled = FALSE]
-             s9 == \* lose
-                   [s8 EXCEPT !.lost = TRUE,
-                              !.callback_running = FALSE,
-                              !.keeps = FALSE,
-                              !.commit_step = "none",
-                              !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.will_own = FALSE]
-             s10 == [s9 EXCEPT !.raised = TRUE]
-             s11 == [s10 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s12 == TimeoutsHeartbeatsDisabled(s11)
-             s13 == [s12 EXCEPT !.pending_said = TRUE]
-             s14 == IF s13.fault = "none" /\ ~(~s13.revoke_due)
-                    THEN [s13 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s13
-             s15 == IF s14.fault = "none" /\ ~s14.pending_said
-                    THEN [s14 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s14
-         IN  [s15 EXCEPT !.revoke_due = TRUE]
-    \* UNJOINED.join_fenced.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.join_fenced.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.join_fenced.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.join_fenced.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.join_fenced.2 [J9]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.join_fenced.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.join_fenced.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.join_fenced.4 [J9]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.join_fenced.1 [X2]
+               IF current /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff /\ ~s.owned
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  [s1 EXCEPT !.rebalance = "UNJOINED",
+                                   \* forget_identity
+                                   !.identity = "none",
+                                   \* await_poll
+                                   !.polled = FALSE,
+                                   !.raised = TRUE]
+               \* PREPARING_REBALANCE.join_fenced.2 [X2 C2]
+               ELSE IF current /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff /\ s.owned
+               THEN LET s2 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s3 == [s2 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* lose
+                                         !.lost = TRUE,
+                                         !.callback_running = FALSE,
+                                         !.keeps = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.will_own = FALSE,
+                                         !.raised = TRUE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s4 == TimeoutsHeartbeatsDisabled(s3)
+                        s5 == [s4 EXCEPT !.pending_said = TRUE]
+                        s6 == IF s5.fault = "none" /\ ~(~s5.revoke_due)
+                              THEN [s5 EXCEPT !.fault = "callbacks-alternate"]
+                              ELSE s5
+                        s7 == IF s6.fault = "none" /\ ~s6.pending_said
+                              THEN [s6 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s6
+                        s8 == IF s7.fault = "none" /\ ~(~(s7.lost \/ s7.leaving) \/ s7.owned)
+                              THEN [s7 EXCEPT !.fault = "lost-was-owned"]
+                              ELSE s7
+                        s9 == IF /\ s8.fault = "none"
+                                 /\ ~(~s8.lost \/ s8.given /= "member" \/ ~s8.assign_due)
+                              THEN [s8 EXCEPT !.fault = "lost-by-losing"]
+                              ELSE s8
+                        s10 == IF /\ s9.fault = "none"
+                                  /\ ~(\/ s9.commit_done
+                                       \/ ~(s9.auto_commit /\ s9.owned)
+                                       \/ s9.lost
+                                       \/ s9.leaving)
+                               THEN [s9 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s9
+                    IN  [s10 EXCEPT !.revoke_due = TRUE]
+               \* PREPARING_REBALANCE.join_fenced.4 [J9]
+               ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.join_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.join_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.join_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.join_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.join_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.join_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.join_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: JoinGroup: what only the application can mend
 RebalanceJoinFatal(s, current) ==
-    \* PREPARING_REBALANCE.join_fatal.1 [J2]
-    IF /\ s.rebalance = "PREPARING_REBALANCE"
-       /\ current
-       /\ s.polled
-       /\ s.coordinator_known
-       /\ ~s.join_backoff
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == \* await_poll
-                   [s1 EXCEPT !.polled = FALSE]
-         IN  [s2 EXCEPT !.raised = TRUE]
-    \* UNJOINED.join_fatal.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.join_fatal.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.join_fatal.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.join_fatal.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.join_fatal.2 [J9]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.join_fatal.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.join_fatal.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.join_fatal.3 [J9]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.join_fatal.1 [J2]
+               IF current /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  \* await_poll
+                        [s1 EXCEPT !.polled = FALSE,
+                                   !.raised = TRUE]
+               \* PREPARING_REBALANCE.join_fatal.3 [J9]
+               ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.join_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.join_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.join_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.join_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.join_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.join_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.join_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: SyncGroup: NONE, with the assignment
 RebalanceSyncAccepted(s, current, gains) ==
-    \* COMPLETING_REBALANCE.sync_accepted.1 [J9 Q4 C3]
-    IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "ASSIGNING_PARTITIONS"]
-             s3 == \* take_assignment
-                   [s2 EXCEPT !.owned = gains,
-                              !.keeps = FALSE]
-             s4 == [s3 EXCEPT !.added_said = TRUE]
-             s5 == IF s4.fault = "none" /\ ~(~s4.revoke_due)
-                   THEN [s4 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s4
-             s6 == IF s5.fault = "none" /\ ~s5.added_said
-                   THEN [s5 EXCEPT !.fault = "added-before-assigned"]
-                   ELSE s5
-         IN  [s6 EXCEPT !.assign_due = TRUE]
-    \* UNJOINED.sync_accepted.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.sync_accepted.2 [J9]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.sync_accepted.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.sync_accepted.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.sync_accepted.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.sync_accepted.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.sync_accepted.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.sync_accepted.1 [J9 Q4 C3]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "ASSIGNING_PARTITIONS",
+                                         \* take_assignment
+                                         !.owned = gains,
+                                         !.keeps = FALSE,
+                                         !.added_said = TRUE]
+                        s3 == IF s2.fault = "none" /\ ~(~s2.revoke_due)
+                              THEN [s2 EXCEPT !.fault = "callbacks-alternate"]
+                              ELSE s2
+                        s4 == IF s3.fault = "none" /\ ~s3.added_said
+                              THEN [s3 EXCEPT !.fault = "added-before-assigned"]
+                              ELSE s3
+                    IN  [s4 EXCEPT !.assign_due = TRUE]
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.sync_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.sync_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.sync_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.sync_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.sync_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.sync_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.sync_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: SyncGroup: the next rebalance has begun
 RebalanceSyncRebalanceInProgress(s, current) ==
-    \* COMPLETING_REBALANCE.sync_rebalance_in_progress.1 [J2 J4]
-    IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "PREPARING_REBALANCE"]
-             s3 == \* send_join_group
-                   [s2 EXCEPT !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.join_backoff = FALSE]
-             s4 == [s3 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s5 == TimeoutsHeartbeatsDisabled(s4)
-             s6 == IF s5.fault = "none" /\ ~(s5.call_out = "none")
-                   THEN [s5 EXCEPT !.fault = "one-call"]
-                   ELSE s5
-             s7 == IF s6.fault = "none" /\ ~s6.coordinator_known
-                   THEN [s6 EXCEPT !.fault = "to-a-known-coordinator"]
-                   ELSE s6
-             s8 == IF s7.fault = "none" /\ ~(~s7.revoke_due)
-                   THEN [s7 EXCEPT !.fault = "callbacks-before-join"]
-                   ELSE s7
-             s9 == IF s8.fault = "none" /\ ~s8.may_join
-                   THEN [s8 EXCEPT !.fault = "join-needs-a-poll"]
-                   ELSE s8
-         IN  [s9 EXCEPT !.call_out = "JoinGroup",
-                        !.generation_unused = FALSE,
-                        !.in_group = FALSE]
-    \* UNJOINED.sync_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.sync_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.sync_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.sync_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.sync_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.sync_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.sync_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.sync_rebalance_in_progress.1 [J2 J4]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "PREPARING_REBALANCE",
+                                         \* send_join_group
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s3 == TimeoutsHeartbeatsDisabled(s2)
+                        s4 == IF s3.fault = "none" /\ ~(s3.call_out = "none")
+                              THEN [s3 EXCEPT !.fault = "one-call"]
+                              ELSE s3
+                        s5 == IF s4.fault = "none" /\ ~s4.coordinator_known
+                              THEN [s4 EXCEPT !.fault = "to-a-known-coordinator"]
+                              ELSE s4
+                        s6 == IF s5.fault = "none" /\ ~(~s5.revoke_due)
+                              THEN [s5 EXCEPT !.fault = "callbacks-before-join"]
+                              ELSE s5
+                        s7 == IF s6.fault = "none" /\ ~s6.may_join
+                              THEN [s6 EXCEPT !.fault = "join-needs-a-poll"]
+                              ELSE s6
+                        s8 == IF s7.fault = "none" /\ ~(~s7.join_rests)
+                              THEN [s7 EXCEPT !.fault = "join-waits"]
+                              ELSE s7
+                        s9 == IF /\ s8.fault = "none"
+                                 /\ ~(s8.commit_done \/ ~(s8.auto_commit /\ s8.owned))
+                              THEN [s8 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s8
+                    IN  [s9 EXCEPT !.call_out = "JoinGroup",
+                                   !.generation_unused = FALSE,
+                                   !.in_group = FALSE,
+                                   !.rejoin_due = FALSE]
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.sync_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.sync_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.sync_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.sync_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.sync_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.sync_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.sync_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: SyncGroup: the coordinator does not know this id
 RebalanceSyncUnknownMember(s, current) ==
-    \* COMPLETING_REBALANCE.sync_unknown_member.1 [J4 J2 H3]
-    IF s.rebalance = "COMPLETING_REBALANCE" /\ current /\ ~s.owned
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "UNJOINED"]
-             s3 == \* forget_identity
-                   [s2 EXCEPT !.identity = "none"]
-             s4 == [s3 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s5 == TimeoutsHeartbeatsDisabled(s4)
-         IN  RebalanceJoinNeeded(s5)
-    \* COMPLETING_REBALANCE.sync_unknown_member.2 [J4 C2 H3]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current /\ s.owned
-    THEN LET s6 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s7 == [s6 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s8 == \* forget_identity
-                   [s7 EXCEPT !.identity = "none"]
-             s9 == \* lose
-                   [s8 EXCEPT !.lost = TRUE,
-                              !.callback_running = FALSE,
-                              !.keeps = FALSE,
-                              !.commit_step = "none",
-                              !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.will_own = FALSE]
-             s10 == [s9 EXCEPT !.in_group = FALSE,
-                               !.heartbeat_out = FALSE,
-                               !.beat_due = FALSE,
-                               !.poll_late = FALSE]
-             s11 == TimeoutsHeartbeatsDisabled(s10)
-             s12 == [s11 EXCEPT !.pending_said = TRUE]
-             s13 == IF s12.fault = "none" /\ ~(~s12.revoke_due)
-                    THEN [s12 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s12
-             s14 == IF s13.fault = "none" /\ ~s13.pending_said
-                    THEN [s13 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s13
-         IN  [s14 EXCEPT !.revoke_due = TRUE]
-    \* UNJOINED.sync_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.sync_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.sync_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.sync_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.sync_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.sync_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.sync_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.sync_unknown_member.1 [J4 J2 H3]
+               IF current /\ ~s.owned
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s3 == TimeoutsHeartbeatsDisabled(s2)
+                    IN  RebalanceJoinNeeded(s3)
+               \* COMPLETING_REBALANCE.sync_unknown_member.2 [J4 C2 H3]
+               ELSE IF current /\ s.owned
+               THEN LET s4 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s5 == [s4 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* lose
+                                         !.lost = TRUE,
+                                         !.callback_running = FALSE,
+                                         !.keeps = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.will_own = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s6 == TimeoutsHeartbeatsDisabled(s5)
+                        s7 == [s6 EXCEPT !.pending_said = TRUE]
+                        s8 == IF s7.fault = "none" /\ ~(~s7.revoke_due)
+                              THEN [s7 EXCEPT !.fault = "callbacks-alternate"]
+                              ELSE s7
+                        s9 == IF s8.fault = "none" /\ ~s8.pending_said
+                              THEN [s8 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s8
+                        s10 == IF s9.fault = "none" /\ ~(~(s9.lost \/ s9.leaving) \/ s9.owned)
+                               THEN [s9 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s9
+                        s11 == IF /\ s10.fault = "none"
+                                  /\ ~(~s10.lost \/ s10.given /= "member" \/ ~s10.assign_due)
+                               THEN [s10 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s10
+                        s12 == IF /\ s11.fault = "none"
+                                  /\ ~(\/ s11.commit_done
+                                       \/ ~(s11.auto_commit /\ s11.owned)
+                                       \/ s11.lost
+                                       \/ s11.leaving)
+                               THEN [s11 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s11
+                    IN  [s12 EXCEPT !.revoke_due = TRUE]
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.sync_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.sync_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.sync_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.sync_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.sync_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.sync_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.sync_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: SyncGroup: an older or newer generation
 RebalanceSyncIllegalGeneration(s, current) ==
-    \* COMPLETING_REBALANCE.sync_illegal_generation.1 [J4 J2 H3]
-    IF s.rebalance = "COMPLETING_REBALANCE" /\ current /\ ~s.owned
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "UNJOINED"]
-             s3 == \* forget_generation
-                   [s2 EXCEPT !.identity = IF s2.identity /= "none" THEN "id" ELSE "none"]
-             s4 == [s3 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s5 == TimeoutsHeartbeatsDisabled(s4)
-         IN  RebalanceJoinNeeded(s5)
-    \* COMPLETING_REBALANCE.sync_illegal_generation.2 [J4 C2 H3]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current /\ s.owned
-    THEN LET s6 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s7 == [s6 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s8 == \* forget_generation
-                   [s7 EXCEPT !.identity = IF s7.identity /= "none" THEN "id" ELSE "none"]
-             s9 == \* lose
-                   [s8 EXCEPT !.lost = TRUE,
-                              !.callback_running = FALSE,
-                              !.keeps = FALSE,
-                              !.commit_step = "none",
-                              !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.will_own = FALSE]
-             s10 == [s9 EXCEPT !.in_group = FALSE,
-                               !.heartbeat_out = FALSE,
-                               !.beat_due = FALSE,
-                               !.poll_late = FALSE]
-             s11 == TimeoutsHeartbeatsDisabled(s10)
-             s12 == [s11 EXCEPT !.pending_said = TRUE]
-             s13 == IF s12.fault = "none" /\ ~(~s12.revoke_due)
-                    THEN [s12 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s12
-             s14 == IF s13.fault = "none" /\ ~s13.pending_said
-                    THEN [s13 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s13
-         IN  [s14 EXCEPT !.revoke_due = TRUE]
-    \* UNJOINED.sync_illegal_generation.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.sync_illegal_generation.2 [J9]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.sync_illegal_generation.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.sync_illegal_generation.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.sync_illegal_generation.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.sync_illegal_generation.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.sync_illegal_generation.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.sync_illegal_generation.1 [J4 J2 H3]
+               IF current /\ ~s.owned
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_generation
+                                         !.identity = IF s1.identity /= "none" THEN "id" ELSE "none",
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s3 == TimeoutsHeartbeatsDisabled(s2)
+                    IN  RebalanceJoinNeeded(s3)
+               \* COMPLETING_REBALANCE.sync_illegal_generation.2 [J4 C2 H3]
+               ELSE IF current /\ s.owned
+               THEN LET s4 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s5 == [s4 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* forget_generation
+                                         !.identity = IF s4.identity /= "none" THEN "id" ELSE "none",
+                                         \* lose
+                                         !.lost = TRUE,
+                                         !.callback_running = FALSE,
+                                         !.keeps = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.will_own = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s6 == TimeoutsHeartbeatsDisabled(s5)
+                        s7 == [s6 EXCEPT !.pending_said = TRUE]
+                        s8 == IF s7.fault = "none" /\ ~(~s7.revoke_due)
+                              THEN [s7 EXCEPT !.fault = "callbacks-alternate"]
+                              ELSE s7
+                        s9 == IF s8.fault = "none" /\ ~s8.pending_said
+                              THEN [s8 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s8
+                        s10 == IF s9.fault = "none" /\ ~(~(s9.lost \/ s9.leaving) \/ s9.owned)
+                               THEN [s9 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s9
+                        s11 == IF /\ s10.fault = "none"
+                                  /\ ~(~s10.lost \/ s10.given /= "member" \/ ~s10.assign_due)
+                               THEN [s10 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s10
+                        s12 == IF /\ s11.fault = "none"
+                                  /\ ~(\/ s11.commit_done
+                                       \/ ~(s11.auto_commit /\ s11.owned)
+                                       \/ s11.lost
+                                       \/ s11.leaving)
+                               THEN [s11 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s11
+                    IN  [s12 EXCEPT !.revoke_due = TRUE]
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.sync_illegal_generation.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.sync_illegal_generation.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.sync_illegal_generation.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.sync_illegal_generation.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.sync_illegal_generation.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.sync_illegal_generation.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.sync_illegal_generation.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: SyncGroup: not the coordinator, or no answer
 RebalanceSyncCoordinatorGone(s, current) ==
-    \* COMPLETING_REBALANCE.sync_coordinator_gone.1 [D1 D3 J2 J4]
-    IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "PREPARING_REBALANCE"]
-             s3 == \* back_off_join
-                   [s2 EXCEPT !.join_backoff = TRUE]
-         IN  ConnectionCoordinatorGone(s3)
-    \* UNJOINED.sync_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.sync_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.sync_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.sync_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.sync_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.sync_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.sync_coordinator_gone.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.sync_coordinator_gone.1 [D1 D3 J2 J4]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "PREPARING_REBALANCE",
+                                         \* back_off_join
+                                         !.join_backoff = TRUE]
+                    IN  ConnectionCoordinatorGone(s2)
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.sync_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.sync_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.sync_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.sync_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.sync_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.sync_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.sync_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: SyncGroup: another process has this instance id
 RebalanceSyncFenced(s, current) ==
-    \* COMPLETING_REBALANCE.sync_fenced.1 [X2 H3]
-    IF s.rebalance = "COMPLETING_REBALANCE" /\ current /\ ~s.owned
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "UNJOINED"]
-             s3 == \* forget_identity
-                   [s2 EXCEPT !.identity = "none"]
-             s4 == \* await_poll
-                   [s3 EXCEPT !.polled = FALSE]
-             s5 == [s4 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s6 == TimeoutsHeartbeatsDisabled(s5)
-         IN  [s6 EXCEPT !.raised = TRUE]
-    \* COMPLETING_REBALANCE.sync_fenced.2 [X2 C2 H3]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current /\ s.owned
-    THEN LET s7 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s8 == [s7 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s9 == \* forget_identity
-                   [s8 EXCEPT !.identity = "none"]
-             s10 == \* await_poll
-                    [s9 EXCEPT !.polled = FALSE]
-             s11 == \* lose
-                    [s10 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s12 == [s11 EXCEPT !.raised = TRUE]
-             s13 == [s12 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s14 == TimeoutsHeartbeatsDisabled(s13)
-             s15 == [s14 EXCEPT !.pending_said = TRUE]
-             s16 == IF s15.fault = "none" /\ ~(~s15.revoke_due)
-                    THEN [s15 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s15
-             s17 == IF s16.fault = "none" /\ ~s16.pending_said
-                    THEN [s16 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s16
-         IN  [s17 EXCEPT !.revoke_due = TRUE]
-    \* UNJOINED.sync_fenced.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.sync_fenced.2 [J9]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.sync_fenced.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.sync_fenced.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.sync_fenced.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.sync_fenced.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.sync_fenced.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.sync_fenced.1 [X2 H3]
+               IF current /\ ~s.owned
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s3 == TimeoutsHeartbeatsDisabled(s2)
+                    IN  [s3 EXCEPT !.raised = TRUE]
+               \* COMPLETING_REBALANCE.sync_fenced.2 [X2 C2 H3]
+               ELSE IF current /\ s.owned
+               THEN LET s4 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s5 == [s4 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* lose
+                                         !.lost = TRUE,
+                                         !.callback_running = FALSE,
+                                         !.keeps = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.will_own = FALSE,
+                                         !.raised = TRUE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s6 == TimeoutsHeartbeatsDisabled(s5)
+                        s7 == [s6 EXCEPT !.pending_said = TRUE]
+                        s8 == IF s7.fault = "none" /\ ~(~s7.revoke_due)
+                              THEN [s7 EXCEPT !.fault = "callbacks-alternate"]
+                              ELSE s7
+                        s9 == IF s8.fault = "none" /\ ~s8.pending_said
+                              THEN [s8 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s8
+                        s10 == IF s9.fault = "none" /\ ~(~(s9.lost \/ s9.leaving) \/ s9.owned)
+                               THEN [s9 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s9
+                        s11 == IF /\ s10.fault = "none"
+                                  /\ ~(~s10.lost \/ s10.given /= "member" \/ ~s10.assign_due)
+                               THEN [s10 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s10
+                        s12 == IF /\ s11.fault = "none"
+                                  /\ ~(\/ s11.commit_done
+                                       \/ ~(s11.auto_commit /\ s11.owned)
+                                       \/ s11.lost
+                                       \/ s11.leaving)
+                               THEN [s11 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s11
+                    IN  [s12 EXCEPT !.revoke_due = TRUE]
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.sync_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.sync_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.sync_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.sync_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.sync_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.sync_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.sync_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: SyncGroup: what only the application can mend
 RebalanceSyncFatal(s, current) ==
-    \* COMPLETING_REBALANCE.sync_fatal.1 [J2]
-    IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "PREPARING_REBALANCE"]
-             s3 == \* await_poll
-                   [s2 EXCEPT !.polled = FALSE]
-         IN  [s3 EXCEPT !.raised = TRUE]
-    \* UNJOINED.sync_fatal.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.sync_fatal.2 [J9]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.sync_fatal.2 [J9]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.sync_fatal.2 [J9]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.sync_fatal.2 [J9]
-    ELSE IF s.rebalance = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.sync_fatal.2 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.sync_fatal.2 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.sync_fatal.1 [J2]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  [s1 EXCEPT !.rebalance = "PREPARING_REBALANCE",
+                                   \* await_poll
+                                   !.polled = FALSE,
+                                   !.raised = TRUE]
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.sync_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.sync_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.sync_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.sync_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.sync_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.sync_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.sync_fatal.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: the polling thread has taken REVOKE_PARTITIONS from its queue
 RebalanceCallbackStarted(s) ==
-    \* REVOKING_PARTITION.callback_started.1 [Q2 C5]
-    IF s.rebalance = "REVOKING_PARTITION" /\ ~s.callback_running
-    THEN \* start_callback
-         [s EXCEPT !.callback_running = TRUE]
-    \* UNJOINED.callback_started.2 [Q1]
-    ELSE IF s.rebalance = "UNJOINED"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.callback_started.2 [Q1]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.callback_started.2 [Q1]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.callback_started.2 [Q1]
-    ELSE IF s.rebalance = "PARTITION_REVOKED"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.callback_started.2 [Q1]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.callback_started.2 [Q1]
-    ELSE IF s.rebalance = "STABLE"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.callback_started.2 [Q1]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.callback_started.2 [Q1]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ s.callback_running
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.callback_started.1 [Q2 C5]
+               IF ~s.callback_running
+               THEN \* start_callback
+                    [s EXCEPT !.callback_running = TRUE]
+               \* REVOKING_PARTITION.callback_started.2 [Q1]
+               ELSE IF s.callback_running
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.callback_started.2 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.callback_started.2 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.callback_started.2 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.callback_started.2 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.callback_started.2 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.callback_started.2 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.callback_started.2 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: the subscription is updated; go on
 RebalanceRevocationDone(s) ==
@@ -2826,19 +3500,20 @@ RebalanceRevocationDone(s) ==
 
 \* connection hears: the member has left
 ConnectionCoordinatorNeedless(s) ==
-    \* INITIALIZED.coordinator_needless.1 [D7]
-    IF s.connection = "INITIALIZED"
-    THEN \* end_need
-         [s EXCEPT !.member_needs = FALSE]
-    \* COORDINATOR_DISCOVERY.coordinator_needless.1 [D7]
-    ELSE IF s.connection = "COORDINATOR_DISCOVERY"
-    THEN \* end_need
-         [s EXCEPT !.member_needs = FALSE]
-    \* STABLE.coordinator_needless.1 [D7]
-    ELSE IF s.connection = "STABLE"
-    THEN \* end_need
-         [s EXCEPT !.member_needs = FALSE]
-    ELSE s
+    LET at == s.connection
+    IN  CASE at = "INITIALIZED" ->
+               \* INITIALIZED.coordinator_needless.1 [D7]
+               \* end_need
+               [s EXCEPT !.member_needs = FALSE]
+          [] at = "COORDINATOR_DISCOVERY" ->
+               \* COORDINATOR_DISCOVERY.coordinator_needless.1 [D7]
+               \* end_need
+               [s EXCEPT !.member_needs = FALSE]
+          [] at = "STABLE" ->
+               \* STABLE.coordinator_needless.1 [D7]
+               \* end_need
+               [s EXCEPT !.member_needs = FALSE]
+          [] OTHER -> s
 
 \* rebalance hears: the last callback is over; leave
 RebalanceLeaveNeeded(s) ==
@@ -2849,255 +3524,299 @@ RebalanceLeaveNeeded(s) ==
              s2 == IF s1.fault = "none" /\ ~s1.coordinator_known
                    THEN [s1 EXCEPT !.fault = "to-a-known-coordinator"]
                    ELSE s1
-             s3 == IF s2.fault = "none" /\ ~(s2.has_id /\ ~s2.said_goodbye)
+             s3 == IF s2.fault = "none" /\ ~(s2.given /= "none" /\ ~s2.said_goodbye)
                    THEN [s2 EXCEPT !.fault = "leave-once"]
                    ELSE s2
              s4 == IF s3.fault = "none" /\ ~(~s3.static)
                    THEN [s3 EXCEPT !.fault = "static-stays"]
                    ELSE s3
              s5 == [s4 EXCEPT !.said_goodbye = TRUE,
-                              !.left = TRUE]
-             s6 == [s5 EXCEPT !.in_group = FALSE,
+                              !.left = TRUE,
+                              !.in_group = FALSE,
                               !.heartbeat_out = FALSE,
                               !.beat_due = FALSE,
                               !.poll_late = FALSE]
-             s7 == TimeoutsHeartbeatsDisabled(s6)
-         IN  ConnectionCoordinatorNeedless(s7)
+             s6 == TimeoutsHeartbeatsDisabled(s5)
+         IN  ConnectionCoordinatorNeedless(s6)
     \* UNJOINED.leave_needed.2 [L1 H3]
     ELSE IF s.rebalance = "UNJOINED" /\ ~(~s.static /\ s.identity /= "none" /\ s.coordinator_known)
-    THEN LET s8 == \* forget_identity
-                   [s EXCEPT !.identity = "none"]
-             s9 == [s8 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s10 == TimeoutsHeartbeatsDisabled(s9)
-         IN  ConnectionCoordinatorNeedless(s10)
+    THEN LET s7 == \* forget_identity
+                   [s EXCEPT !.identity = "none",
+                             !.in_group = FALSE,
+                             !.heartbeat_out = FALSE,
+                             !.beat_due = FALSE,
+                             !.poll_late = FALSE]
+             s8 == TimeoutsHeartbeatsDisabled(s7)
+         IN  ConnectionCoordinatorNeedless(s8)
     ELSE s
 
 \* rebalance hears: PARTITIONS_REVOKED: the listener has returned
 RebalancePartitionsRevoked(s) ==
-    \* REVOKING_PARTITION.partitions_revoked.2 [C1 C3 Q2 Q4]
-    IF /\ s.rebalance = "REVOKING_PARTITION"
-       /\ s.callback_running
-       /\ ~s.leaving
-       /\ ~s.lost
-       /\ s.identity = "member"
-    THEN LET s1 == [s EXCEPT !.rebalance = "PARTITION_REVOKED"]
-             s2 == \* shrink
-                   [s1 EXCEPT !.owned = s1.keeps,
-                              !.lost = FALSE,
-                              !.callback_running = FALSE]
-             s3 == IF s2.fault = "none" /\ ~s2.pending_said
-                   THEN [s2 EXCEPT !.fault = "paused-before-revoked"]
-                   ELSE s2
-             s4 == [s3 EXCEPT !.pending_said = FALSE,
-                              !.added_said = FALSE,
-                              !.removal_due = FALSE]
-         IN  RebalanceRevocationDone(s4)
-    \* REVOKING_PARTITION.partitions_revoked.3 [C1 C2 P3 J2]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ s.callback_running
-            /\ ~s.leaving
-            /\ s.lost \/ (s.identity /= "member" /\ ~s.keeps)
-    THEN LET s5 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s6 == \* shrink
-                   [s5 EXCEPT !.owned = s5.keeps,
-                              !.lost = FALSE,
-                              !.callback_running = FALSE]
-             s7 == IF s6.fault = "none" /\ ~s6.pending_said
-                   THEN [s6 EXCEPT !.fault = "paused-before-revoked"]
-                   ELSE s6
-             s8 == [s7 EXCEPT !.pending_said = FALSE,
-                              !.added_said = FALSE,
-                              !.removal_due = FALSE]
-         IN  RebalanceJoinNeeded(s8)
-    \* REVOKING_PARTITION.partitions_revoked.4 [C1 C2]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ s.callback_running
-            /\ ~s.lost
-            /\ s.identity /= "member"
-            /\ s.keeps
-    THEN LET s9 == \* shrink
-                   [s EXCEPT !.owned = s.keeps,
-                             !.lost = FALSE,
-                             !.callback_running = FALSE]
-             s10 == \* lose
-                    [s9 EXCEPT !.lost = TRUE,
-                               !.callback_running = FALSE,
-                               !.keeps = FALSE,
-                               !.commit_step = "none",
-                               !.preparing = FALSE,
-                               !.follow_up = FALSE,
-                               !.will_own = FALSE]
-             s11 == IF s10.fault = "none" /\ ~s10.pending_said
-                    THEN [s10 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s10
-             s12 == [s11 EXCEPT !.pending_said = FALSE,
-                                !.added_said = FALSE,
-                                !.removal_due = FALSE]
-             s13 == [s12 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s14 == TimeoutsHeartbeatsDisabled(s13)
-             s15 == [s14 EXCEPT !.pending_said = TRUE]
-             s16 == IF s15.fault = "none" /\ ~(~s15.revoke_due)
-                    THEN [s15 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s15
-             s17 == IF s16.fault = "none" /\ ~s16.pending_said
-                    THEN [s16 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s16
-         IN  [s17 EXCEPT !.revoke_due = TRUE]
-    \* REVOKING_PARTITION.partitions_revoked.5 [C1 C7]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ s.callback_running
-            /\ ~s.lost
-            /\ s.identity = "member"
-            /\ s.keeps
-            /\ s.leaving
-    THEN LET s18 == \* shrink
-                    [s EXCEPT !.owned = s.keeps,
-                              !.lost = FALSE,
-                              !.callback_running = FALSE]
-             s19 == \* pause_owned
-                    [s18 EXCEPT !.keeps = FALSE]
-             s20 == \* send_revoke_partitions
-                    [s19 EXCEPT !.lost = FALSE,
-                                !.callback_running = FALSE]
-             s21 == IF s20.fault = "none" /\ ~s20.pending_said
-                    THEN [s20 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s20
-             s22 == [s21 EXCEPT !.pending_said = FALSE,
-                                !.added_said = FALSE,
-                                !.removal_due = FALSE]
-             s23 == [s22 EXCEPT !.pending_said = TRUE]
-             s24 == IF s23.fault = "none" /\ ~(~s23.revoke_due)
-                    THEN [s23 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s23
-             s25 == IF s24.fault = "none" /\ ~s24.pending_said
-                    THEN [s24 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s24
-         IN  [s25 EXCEPT !.revoke_due = TRUE]
-    \* REVOKING_PARTITION.partitions_revoked.6 [C7 L1]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ s.callback_running /\ s.leaving /\ (s.lost \/ ~s.keeps)
-    THEN LET s26 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s27 == \* shrink
-                    [s26 EXCEPT !.owned = s26.keeps,
-                                !.lost = FALSE,
-                                !.callback_running = FALSE]
-             s28 == \* leave
-                    [s27 EXCEPT !.leaving = FALSE,
-                                !.subscribed = FALSE,
-                                !.polled = FALSE,
-                                !.join_backoff = FALSE,
-                                !.follow_up = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.will_own = FALSE,
-                                !.keeps = FALSE]
-             s29 == IF s28.fault = "none" /\ ~s28.pending_said
-                    THEN [s28 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s28
-             s30 == [s29 EXCEPT !.pending_said = FALSE,
-                                !.added_said = FALSE,
-                                !.removal_due = FALSE]
-             s31 == [s30 EXCEPT !.left = TRUE,
-                                !.call_out = "none",
-                                !.generation_unused = FALSE,
-                                !.commit_out = FALSE,
-                                !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s31)
-    \* UNJOINED.partitions_revoked.2 [Q1]
-    ELSE IF s.rebalance = "UNJOINED"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.partitions_revoked.2 [Q1]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.partitions_revoked.2 [Q1]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.partitions_revoked.2 [Q1]
-    ELSE IF s.rebalance = "PARTITION_REVOKED"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.partitions_revoked.2 [Q1]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.partitions_revoked.2 [Q1]
-    ELSE IF s.rebalance = "STABLE"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.partitions_revoked.2 [Q1]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.partitions_revoked.7 [Q1]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ ~s.callback_running
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.partitions_revoked.2 [C1 C3 Q2 Q4]
+               IF s.callback_running /\ ~s.leaving /\ ~s.lost /\ s.identity = "member"
+               THEN LET s1 == [s EXCEPT !.rebalance = "PARTITION_REVOKED",
+                                        \* shrink
+                                        !.owned = s.keeps,
+                                        !.lost = FALSE,
+                                        !.callback_running = FALSE]
+                        s2 == IF s1.fault = "none" /\ ~s1.pending_said
+                              THEN [s1 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s1
+                        s3 == [s2 EXCEPT !.pending_said = FALSE,
+                                         !.added_said = FALSE,
+                                         !.removal_due = FALSE,
+                                         !.commit_done = FALSE]
+                    IN  RebalanceRevocationDone(s3)
+               \* REVOKING_PARTITION.partitions_revoked.3 [C1 C2 P3 J2]
+               ELSE IF s.callback_running /\ ~s.leaving /\ (s.lost \/ (s.identity /= "member" /\ ~s.keeps))
+               THEN LET s4 == [s EXCEPT !.rebalance = "UNJOINED",
+                                        \* shrink
+                                        !.owned = s.keeps,
+                                        !.lost = FALSE,
+                                        !.callback_running = FALSE]
+                        s5 == IF s4.fault = "none" /\ ~s4.pending_said
+                              THEN [s4 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s4
+                        s6 == [s5 EXCEPT !.pending_said = FALSE,
+                                         !.added_said = FALSE,
+                                         !.removal_due = FALSE,
+                                         !.commit_done = FALSE]
+                    IN  RebalanceJoinNeeded(s6)
+               \* REVOKING_PARTITION.partitions_revoked.4 [C1 C2]
+               ELSE IF s.callback_running /\ ~s.lost /\ s.identity /= "member" /\ s.keeps
+               THEN LET s7 == \* shrink
+                              [s EXCEPT !.owned = s.keeps,
+                                        !.lost = FALSE,
+                                        !.callback_running = FALSE,
+                                        \* lose
+                                        !.lost = TRUE,
+                                        !.callback_running = FALSE,
+                                        !.keeps = FALSE,
+                                        !.commit_step = "none",
+                                        !.preparing = FALSE,
+                                        !.follow_up = FALSE,
+                                        !.will_own = FALSE]
+                        s8 == IF s7.fault = "none" /\ ~s7.pending_said
+                              THEN [s7 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s7
+                        s9 == [s8 EXCEPT !.pending_said = FALSE,
+                                         !.added_said = FALSE,
+                                         !.removal_due = FALSE,
+                                         !.commit_done = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s10 == TimeoutsHeartbeatsDisabled(s9)
+                        s11 == [s10 EXCEPT !.pending_said = TRUE]
+                        s12 == IF s11.fault = "none" /\ ~(~s11.revoke_due)
+                               THEN [s11 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s11
+                        s13 == IF s12.fault = "none" /\ ~s12.pending_said
+                               THEN [s12 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s12
+                        s14 == IF s13.fault = "none" /\ ~(~(s13.lost \/ s13.leaving) \/ s13.owned)
+                               THEN [s13 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s13
+                        s15 == IF /\ s14.fault = "none"
+                                  /\ ~(~s14.lost \/ s14.given /= "member" \/ ~s14.assign_due)
+                               THEN [s14 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s14
+                        s16 == IF /\ s15.fault = "none"
+                                  /\ ~(\/ s15.commit_done
+                                       \/ ~(s15.auto_commit /\ s15.owned)
+                                       \/ s15.lost
+                                       \/ s15.leaving)
+                               THEN [s15 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s15
+                    IN  [s16 EXCEPT !.revoke_due = TRUE]
+               \* REVOKING_PARTITION.partitions_revoked.5 [C1 C7]
+               ELSE IF s.callback_running /\ ~s.lost /\ s.identity = "member" /\ s.keeps /\ s.leaving
+               THEN LET s17 == \* shrink
+                               [s EXCEPT !.owned = s.keeps,
+                                         !.lost = FALSE,
+                                         !.callback_running = FALSE,
+                                         \* pause_owned
+                                         !.keeps = FALSE,
+                                         \* send_revoke_partitions
+                                         !.lost = FALSE,
+                                         !.callback_running = FALSE]
+                        s18 == IF s17.fault = "none" /\ ~s17.pending_said
+                               THEN [s17 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s17
+                        s19 == [s18 EXCEPT !.pending_said = FALSE,
+                                           !.added_said = FALSE,
+                                           !.removal_due = FALSE,
+                                           !.commit_done = FALSE,
+                                           !.pending_said = TRUE]
+                        s20 == IF s19.fault = "none" /\ ~(~s19.revoke_due)
+                               THEN [s19 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s19
+                        s21 == IF s20.fault = "none" /\ ~s20.pending_said
+                               THEN [s20 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s20
+                        s22 == IF s21.fault = "none" /\ ~(~(s21.lost \/ s21.leaving) \/ s21.owned)
+                               THEN [s21 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s21
+                        s23 == IF /\ s22.fault = "none"
+                                  /\ ~(~s22.lost \/ s22.given /= "member" \/ ~s22.assign_due)
+                               THEN [s22 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s22
+                        s24 == IF /\ s23.fault = "none"
+                                  /\ ~(\/ s23.commit_done
+                                       \/ ~(s23.auto_commit /\ s23.owned)
+                                       \/ s23.lost
+                                       \/ s23.leaving)
+                               THEN [s23 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s23
+                    IN  [s24 EXCEPT !.revoke_due = TRUE]
+               \* REVOKING_PARTITION.partitions_revoked.6 [C7 L1]
+               ELSE IF s.callback_running /\ s.leaving /\ (s.lost \/ ~s.keeps)
+               THEN LET s25 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* shrink
+                                         !.owned = s.keeps,
+                                         !.lost = FALSE,
+                                         !.callback_running = FALSE,
+                                         \* leave
+                                         !.leaving = FALSE,
+                                         !.subscribed = FALSE,
+                                         !.polled = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.will_own = FALSE,
+                                         !.keeps = FALSE]
+                        s26 == IF s25.fault = "none" /\ ~s25.pending_said
+                               THEN [s25 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s25
+                        s27 == [s26 EXCEPT !.pending_said = FALSE,
+                                           !.added_said = FALSE,
+                                           !.removal_due = FALSE,
+                                           !.commit_done = FALSE]
+                        s28 == IF s27.fault = "none" /\ ~s27.leave_asked
+                               THEN [s27 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s27
+                        s29 == [s28 EXCEPT !.leave_asked = FALSE,
+                                           !.left = TRUE,
+                                           !.call_out = "none",
+                                           !.generation_unused = FALSE,
+                                           !.commit_out = FALSE,
+                                           !.may_join = FALSE,
+                                           !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s29)
+               \* REVOKING_PARTITION.partitions_revoked.7 [Q1]
+               ELSE IF ~s.callback_running
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.partitions_revoked.2 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.partitions_revoked.2 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.partitions_revoked.2 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.partitions_revoked.2 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.partitions_revoked.2 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.partitions_revoked.2 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.partitions_revoked.2 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: nothing has to be committed first
 RebalanceRevocationPrepared(s) ==
     \* PREPARE_REVOCATION.revocation_prepared.1 [Q4]
     IF s.rebalance = "PREPARE_REVOCATION"
-    THEN LET s1 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s2 == \* send_revoke_partitions
-                   [s1 EXCEPT !.lost = FALSE,
-                              !.callback_running = FALSE]
-             s3 == IF s2.fault = "none" /\ ~(~s2.revoke_due)
-                   THEN [s2 EXCEPT !.fault = "callbacks-alternate"]
+    THEN LET s1 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                             \* send_revoke_partitions
+                             !.lost = FALSE,
+                             !.callback_running = FALSE]
+             s2 == IF s1.fault = "none" /\ ~(~s1.revoke_due)
+                   THEN [s1 EXCEPT !.fault = "callbacks-alternate"]
+                   ELSE s1
+             s3 == IF s2.fault = "none" /\ ~s2.pending_said
+                   THEN [s2 EXCEPT !.fault = "paused-before-revoked"]
                    ELSE s2
-             s4 == IF s3.fault = "none" /\ ~s3.pending_said
-                   THEN [s3 EXCEPT !.fault = "paused-before-revoked"]
+             s4 == IF s3.fault = "none" /\ ~(~(s3.lost \/ s3.leaving) \/ s3.owned)
+                   THEN [s3 EXCEPT !.fault = "lost-was-owned"]
                    ELSE s3
-         IN  [s4 EXCEPT !.revoke_due = TRUE]
+             s5 == IF s4.fault = "none" /\ ~(~s4.lost \/ s4.given /= "member" \/ ~s4.assign_due)
+                   THEN [s4 EXCEPT !.fault = "lost-by-losing"]
+                   ELSE s4
+             s6 == IF /\ s5.fault = "none"
+                      /\ ~(s5.commit_done \/ ~(s5.auto_commit /\ s5.owned) \/ s5.lost \/ s5.leaving)
+                   THEN [s5 EXCEPT !.fault = "commit-comes-first"]
+                   ELSE s5
+         IN  [s6 EXCEPT !.revoke_due = TRUE]
     ELSE s
 
 \* rebalance hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
 RebalanceRejoinRequested(s) ==
-    \* STABLE.rejoin_requested.1 [J8 M3 Q4 Q5]
-    IF s.rebalance = "STABLE" /\ ~s.preparing /\ s.owned /\ s.auto_commit
-    THEN LET s1 == [s EXCEPT !.rebalance = "PREPARE_REVOCATION"]
-             s2 == \* pause_owned
-                   [s1 EXCEPT !.keeps = FALSE]
-             s3 == \* commit
-                   [s2 EXCEPT !.commit_step = "blocked"]
-             s4 == [s3 EXCEPT !.pending_said = TRUE]
-         IN  RebalanceCommitNeeded(s4)
-    \* STABLE.rejoin_requested.2 [J8 Q4 Q5]
-    ELSE IF s.rebalance = "STABLE" /\ ~s.preparing /\ ~(s.owned /\ s.auto_commit)
-    THEN LET s5 == [s EXCEPT !.rebalance = "PREPARE_REVOCATION"]
-             s6 == \* pause_owned
-                   [s5 EXCEPT !.keeps = FALSE]
-             s7 == [s6 EXCEPT !.pending_said = TRUE]
-         IN  RebalanceRevocationPrepared(s7)
-    \* PREPARING_REBALANCE.rejoin_requested.1 [J1 J2]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ ~s.follow_up
-    THEN \* want_follow_up
-         [s EXCEPT !.follow_up = TRUE]
-    \* COMPLETING_REBALANCE.rejoin_requested.1 [J1 J2]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ ~s.follow_up
-    THEN \* want_follow_up
-         [s EXCEPT !.follow_up = TRUE]
-    \* ASSIGNING_PARTITIONS.rejoin_requested.1 [J1 J2]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ ~s.follow_up
-    THEN \* want_follow_up
-         [s EXCEPT !.follow_up = TRUE]
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "STABLE" ->
+               \* STABLE.rejoin_requested.1 [J8 M3 Q4 Q5]
+               IF ~s.preparing /\ s.owned /\ s.auto_commit
+               THEN LET s1 == [s EXCEPT !.rebalance = "PREPARE_REVOCATION",
+                                        \* pause_owned
+                                        !.keeps = FALSE,
+                                        \* commit
+                                        !.commit_step = "blocked",
+                                        !.pending_said = TRUE]
+                    IN  RebalanceCommitNeeded(s1)
+               \* STABLE.rejoin_requested.2 [J8 Q4 Q5]
+               ELSE IF ~s.preparing /\ ~(s.owned /\ s.auto_commit)
+               THEN LET s2 == [s EXCEPT !.rebalance = "PREPARE_REVOCATION",
+                                        \* pause_owned
+                                        !.keeps = FALSE,
+                                        !.pending_said = TRUE]
+                    IN  RebalanceRevocationPrepared(s2)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.rejoin_requested.1 [J1 J2]
+               IF ~s.follow_up
+               THEN \* want_follow_up
+                    [s EXCEPT !.follow_up = TRUE]
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.rejoin_requested.1 [J1 J2]
+               IF ~s.follow_up
+               THEN \* want_follow_up
+                    [s EXCEPT !.follow_up = TRUE]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.rejoin_requested.1 [J1 J2]
+               IF ~s.follow_up
+               THEN \* want_follow_up
+                    [s EXCEPT !.follow_up = TRUE]
+               ELSE s
+          [] OTHER -> s
 
 \* connection hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
 ConnectionRejoinRequested(s) ==
@@ -3110,2926 +3829,3643 @@ ConnectionRejoinRequested(s) ==
 
 \* rebalance hears: PARTITIONS_ASSIGNED: the listener has returned
 RebalancePartitionsAssigned(s) ==
-    \* ASSIGNING_PARTITIONS.partitions_assigned.1 [C1 C3 Q2]
-    IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.identity = "member" /\ ~s.follow_up
-    THEN LET s1 == [s EXCEPT !.rebalance = "STABLE"]
-         IN  [s1 EXCEPT !.added_said = FALSE]
-    \* ASSIGNING_PARTITIONS.partitions_assigned.2 [C1 K2 J2]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.identity = "member" /\ s.follow_up
-    THEN LET s2 == [s EXCEPT !.rebalance = "STABLE"]
-             s3 == \* rejoin
-                   [s2 EXCEPT !.follow_up = FALSE]
-             s4 == [s3 EXCEPT !.added_said = FALSE]
-             s5 == RebalanceRejoinRequested(s4)
-         IN  ConnectionRejoinRequested(s5)
-    \* ASSIGNING_PARTITIONS.partitions_assigned.3 [C1 C2 P3]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.identity /= "member" /\ s.owned
-    THEN LET s6 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s7 == \* lose
-                   [s6 EXCEPT !.lost = TRUE,
-                              !.callback_running = FALSE,
-                              !.keeps = FALSE,
-                              !.commit_step = "none",
-                              !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.will_own = FALSE]
-             s8 == [s7 EXCEPT !.added_said = FALSE]
-             s9 == [s8 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s10 == TimeoutsHeartbeatsDisabled(s9)
-             s11 == [s10 EXCEPT !.pending_said = TRUE]
-             s12 == IF s11.fault = "none" /\ ~(~s11.revoke_due)
-                    THEN [s11 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s11
-             s13 == IF s12.fault = "none" /\ ~s12.pending_said
-                    THEN [s12 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s12
-         IN  [s13 EXCEPT !.revoke_due = TRUE]
-    \* ASSIGNING_PARTITIONS.partitions_assigned.4 [J2]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.identity /= "member" /\ ~s.owned
-    THEN LET s14 == [s EXCEPT !.rebalance = "UNJOINED"]
-         IN  RebalanceJoinNeeded(s14)
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.partitions_assigned.1 [C1 C3 Q2]
+               IF s.identity = "member" /\ ~s.follow_up
+               THEN [s EXCEPT !.rebalance = "STABLE",
+                              !.added_said = FALSE,
+                              !.enable_due = FALSE,
+                              !.commit_done = FALSE]
+               \* ASSIGNING_PARTITIONS.partitions_assigned.2 [C1 K2 J2]
+               ELSE IF s.identity = "member" /\ s.follow_up
+               THEN LET s1 == [s EXCEPT !.rebalance = "STABLE",
+                                        \* rejoin
+                                        !.follow_up = FALSE,
+                                        !.added_said = FALSE,
+                                        !.enable_due = FALSE,
+                                        !.commit_done = FALSE]
+                        s2 == RebalanceRejoinRequested(s1)
+                    IN  ConnectionRejoinRequested(s2)
+               \* ASSIGNING_PARTITIONS.partitions_assigned.3 [C1 C2 P3]
+               ELSE IF s.identity /= "member" /\ s.owned
+               THEN LET s3 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                        \* lose
+                                        !.lost = TRUE,
+                                        !.callback_running = FALSE,
+                                        !.keeps = FALSE,
+                                        !.commit_step = "none",
+                                        !.preparing = FALSE,
+                                        !.follow_up = FALSE,
+                                        !.will_own = FALSE,
+                                        !.added_said = FALSE,
+                                        !.enable_due = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.in_group = FALSE,
+                                        !.heartbeat_out = FALSE,
+                                        !.beat_due = FALSE,
+                                        !.poll_late = FALSE]
+                        s4 == TimeoutsHeartbeatsDisabled(s3)
+                        s5 == [s4 EXCEPT !.pending_said = TRUE]
+                        s6 == IF s5.fault = "none" /\ ~(~s5.revoke_due)
+                              THEN [s5 EXCEPT !.fault = "callbacks-alternate"]
+                              ELSE s5
+                        s7 == IF s6.fault = "none" /\ ~s6.pending_said
+                              THEN [s6 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s6
+                        s8 == IF s7.fault = "none" /\ ~(~(s7.lost \/ s7.leaving) \/ s7.owned)
+                              THEN [s7 EXCEPT !.fault = "lost-was-owned"]
+                              ELSE s7
+                        s9 == IF /\ s8.fault = "none"
+                                 /\ ~(~s8.lost \/ s8.given /= "member" \/ ~s8.assign_due)
+                              THEN [s8 EXCEPT !.fault = "lost-by-losing"]
+                              ELSE s8
+                        s10 == IF /\ s9.fault = "none"
+                                  /\ ~(\/ s9.commit_done
+                                       \/ ~(s9.auto_commit /\ s9.owned)
+                                       \/ s9.lost
+                                       \/ s9.leaving)
+                               THEN [s9 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s9
+                    IN  [s10 EXCEPT !.revoke_due = TRUE]
+               \* ASSIGNING_PARTITIONS.partitions_assigned.4 [J2]
+               ELSE IF s.identity /= "member" /\ ~s.owned
+               THEN LET s11 == [s EXCEPT !.rebalance = "UNJOINED"]
+                    IN  RebalanceJoinNeeded(s11)
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: Heartbeat: a rebalance is announced
 RebalanceHeartbeatRebalanceInProgress(s, current) ==
-    \* STABLE.heartbeat_rebalance_in_progress.1 [H4 M2 M3 Q4 Q5]
-    IF s.rebalance = "STABLE" /\ current /\ ~s.preparing /\ s.owned /\ s.auto_commit
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "PREPARE_REVOCATION"]
-             s3 == \* pause_owned
-                   [s2 EXCEPT !.keeps = FALSE]
-             s4 == \* commit
-                   [s3 EXCEPT !.commit_step = "blocked"]
-             s5 == [s4 EXCEPT !.pending_said = TRUE]
-         IN  RebalanceCommitNeeded(s5)
-    \* STABLE.heartbeat_rebalance_in_progress.2 [H4 M2 Q4 Q5]
-    ELSE IF s.rebalance = "STABLE" /\ current /\ ~s.preparing /\ ~(s.owned /\ s.auto_commit)
-    THEN LET s6 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s7 == [s6 EXCEPT !.rebalance = "PREPARE_REVOCATION"]
-             s8 == \* pause_owned
-                   [s7 EXCEPT !.keeps = FALSE]
-             s9 == [s8 EXCEPT !.pending_said = TRUE]
-         IN  RebalanceRevocationPrepared(s9)
-    \* ASSIGNING_PARTITIONS.heartbeat_rebalance_in_progress.1 [H4 M2 J2]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current /\ s.identity = "member" /\ ~s.follow_up
-    THEN LET s10 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+    LET at == s.rebalance
+    IN  CASE at = "STABLE" ->
+               \* STABLE.heartbeat_rebalance_in_progress.1 [H4 M2 M3 Q4 Q5]
+               IF current /\ ~s.preparing /\ s.owned /\ s.auto_commit
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "PREPARE_REVOCATION",
+                                         \* pause_owned
+                                         !.keeps = FALSE,
+                                         \* commit
+                                         !.commit_step = "blocked",
+                                         !.pending_said = TRUE]
+                    IN  RebalanceCommitNeeded(s2)
+               \* STABLE.heartbeat_rebalance_in_progress.2 [H4 M2 Q4 Q5]
+               ELSE IF current /\ ~s.preparing /\ ~(s.owned /\ s.auto_commit)
+               THEN LET s3 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s4 == [s3 EXCEPT !.rebalance = "PREPARE_REVOCATION",
+                                         \* pause_owned
+                                         !.keeps = FALSE,
+                                         !.pending_said = TRUE]
+                    IN  RebalanceRevocationPrepared(s4)
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.heartbeat_rebalance_in_progress.1 [H4 M2 J2]
+               IF current /\ s.identity = "member" /\ ~s.follow_up
+               THEN LET s5 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  \* want_follow_up
+                        [s5 EXCEPT !.follow_up = TRUE]
+               \* ASSIGNING_PARTITIONS.heartbeat_rebalance_in_progress.4 [J9]
+               ELSE IF current /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-         IN  \* want_follow_up
-             [s10 EXCEPT !.follow_up = TRUE]
-    \* UNJOINED.heartbeat_rebalance_in_progress.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.heartbeat_rebalance_in_progress.3 [H3]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ ~(s.identity = "member" /\ (s.join_backoff \/ ~s.polled))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.heartbeat_rebalance_in_progress.3 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.heartbeat_rebalance_in_progress.4 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.heartbeat_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.heartbeat_rebalance_in_progress.3 [H3]
+               IF current /\ ~(s.identity = "member" /\ (s.join_backoff \/ ~s.polled))
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.heartbeat_rebalance_in_progress.3 [J9]
+               IF current /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: OffsetCommit: the group rebalances
 RebalanceCommitRebalanceInProgress(s, current) ==
-    \* STABLE.commit_rebalance_in_progress.1 [H4 M2 M3 Q4 Q5]
-    IF /\ s.rebalance = "STABLE"
-       /\ current
-       /\ s.coordinator_known
-       /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-       /\ ~s.preparing
-       /\ s.owned
-       /\ s.auto_commit
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "PREPARE_REVOCATION"]
-             s3 == \* pause_owned
-                   [s2 EXCEPT !.keeps = FALSE]
-             s4 == \* commit
-                   [s3 EXCEPT !.commit_step = "blocked"]
-             s5 == [s4 EXCEPT !.pending_said = TRUE]
-         IN  RebalanceCommitNeeded(s5)
-    \* STABLE.commit_rebalance_in_progress.2 [H4 M2 Q4 Q5]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ ~s.preparing
-            /\ ~(s.owned /\ s.auto_commit)
-    THEN LET s6 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s7 == [s6 EXCEPT !.rebalance = "PREPARE_REVOCATION"]
-             s8 == \* pause_owned
-                   [s7 EXCEPT !.keeps = FALSE]
-             s9 == [s8 EXCEPT !.pending_said = TRUE]
-         IN  RebalanceRevocationPrepared(s9)
-    \* ASSIGNING_PARTITIONS.commit_rebalance_in_progress.1 [H4 M2 J2]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity = "member"
-            /\ ~s.follow_up
-    THEN LET s10 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+    LET at == s.rebalance
+    IN  CASE at = "STABLE" ->
+               \* STABLE.commit_rebalance_in_progress.1 [H4 M2 M3 Q4 Q5]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ ~s.preparing
+                  /\ s.owned
+                  /\ s.auto_commit
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "PREPARE_REVOCATION",
+                                         \* pause_owned
+                                         !.keeps = FALSE,
+                                         \* commit
+                                         !.commit_step = "blocked",
+                                         !.pending_said = TRUE]
+                    IN  RebalanceCommitNeeded(s2)
+               \* STABLE.commit_rebalance_in_progress.2 [H4 M2 Q4 Q5]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ ~s.preparing
+                       /\ ~(s.owned /\ s.auto_commit)
+               THEN LET s3 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s4 == [s3 EXCEPT !.rebalance = "PREPARE_REVOCATION",
+                                         \* pause_owned
+                                         !.keeps = FALSE,
+                                         !.pending_said = TRUE]
+                    IN  RebalanceRevocationPrepared(s4)
+               \* STABLE.commit_rebalance_in_progress.5 [M3 Q4 K1]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.preparing
+                       /\ s.commit_step = "out"
+               THEN LET s5 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s6 == \* finish_commit
+                              [s5 EXCEPT !.commit_step = "none"]
+                    IN  RebalanceJoinNeeded(s6)
+               \* STABLE.commit_rebalance_in_progress.8 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-         IN  \* want_follow_up
-             [s10 EXCEPT !.follow_up = TRUE]
-    \* PREPARE_REVOCATION.commit_rebalance_in_progress.1 [M3 C3 Q4]
-    ELSE IF /\ s.rebalance = "PREPARE_REVOCATION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.commit_step = "out"
-    THEN LET s11 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.commit_rebalance_in_progress.1 [H4 M2 J2]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.identity = "member"
+                  /\ ~s.follow_up
+               THEN LET s7 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  \* want_follow_up
+                        [s7 EXCEPT !.follow_up = TRUE]
+               \* ASSIGNING_PARTITIONS.commit_rebalance_in_progress.4 [M7]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s12 == [s11 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s13 == \* end_commit
-                    [s12 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE]
-             s14 == \* send_revoke_partitions
-                    [s13 EXCEPT !.lost = FALSE,
-                                !.callback_running = FALSE]
-             s15 == IF s14.fault = "none" /\ ~(~s14.revoke_due)
-                    THEN [s14 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s14
-             s16 == IF s15.fault = "none" /\ ~s15.pending_said
-                    THEN [s15 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s15
-         IN  [s16 EXCEPT !.revoke_due = TRUE]
-    \* STABLE.commit_rebalance_in_progress.5 [M3 Q4 K1]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.preparing
-            /\ s.commit_step = "out"
-    THEN LET s17 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               \* ASSIGNING_PARTITIONS.commit_rebalance_in_progress.5 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s18 == \* finish_commit
-                    [s17 EXCEPT !.commit_step = "none"]
-         IN  RebalanceJoinNeeded(s18)
-    \* PARTITION_REVOKED.commit_rebalance_in_progress.1 [M3]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.commit_step = "out"
-    THEN LET s19 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.commit_rebalance_in_progress.1 [M3 C3 Q4]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.commit_step = "out"
+               THEN LET s8 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s9 == [s8 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* end_commit
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         \* send_revoke_partitions
+                                         !.lost = FALSE,
+                                         !.callback_running = FALSE]
+                        s10 == IF s9.fault = "none" /\ ~(~s9.revoke_due)
+                               THEN [s9 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s9
+                        s11 == IF s10.fault = "none" /\ ~s10.pending_said
+                               THEN [s10 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s10
+                        s12 == IF s11.fault = "none" /\ ~(~(s11.lost \/ s11.leaving) \/ s11.owned)
+                               THEN [s11 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s11
+                        s13 == IF /\ s12.fault = "none"
+                                  /\ ~(~s12.lost \/ s12.given /= "member" \/ ~s12.assign_due)
+                               THEN [s12 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s12
+                        s14 == IF /\ s13.fault = "none"
+                                  /\ ~(\/ s13.commit_done
+                                       \/ ~(s13.auto_commit /\ s13.owned)
+                                       \/ s13.lost
+                                       \/ s13.leaving)
+                               THEN [s13 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s13
+                    IN  [s14 EXCEPT !.revoke_due = TRUE]
+               \* PREPARE_REVOCATION.commit_rebalance_in_progress.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s20 == \* end_commit
-                    [s19 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE]
-         IN  RebalanceRevocationDone(s20)
-    \* REVOKING_PARTITION.commit_rebalance_in_progress.3 [M7]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.commit_rebalance_in_progress.4 [M7]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* UNJOINED.commit_rebalance_in_progress.2 [M7]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.commit_rebalance_in_progress.2 [M7]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.commit_rebalance_in_progress.2 [M7]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.commit_rebalance_in_progress.4 [M7]
-    ELSE IF /\ s.rebalance = "PREPARE_REVOCATION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.commit_rebalance_in_progress.4 [M7]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.commit_rebalance_in_progress.8 [M7]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.commit_rebalance_in_progress.4 [M7]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.commit_rebalance_in_progress.5 [M7]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.commit_rebalance_in_progress.1 [M3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.commit_step = "out"
+               THEN LET s15 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s16 == \* end_commit
+                               [s15 EXCEPT !.commit_step = "none",
+                                           !.preparing = FALSE]
+                    IN  RebalanceRevocationDone(s16)
+               \* PARTITION_REVOKED.commit_rebalance_in_progress.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.commit_rebalance_in_progress.3 [M7]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               \* REVOKING_PARTITION.commit_rebalance_in_progress.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.commit_rebalance_in_progress.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.commit_rebalance_in_progress.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.commit_rebalance_in_progress.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: OffsetCommit: NONE, or an error that ends the attempt
 RebalanceCommitSettled(s, current) ==
-    \* PREPARE_REVOCATION.commit_settled.1 [M3 C3 Q4]
-    IF /\ s.rebalance = "PREPARE_REVOCATION"
-       /\ current
-       /\ s.coordinator_known
-       /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-       /\ s.commit_step = "out"
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s3 == \* end_commit
-                   [s2 EXCEPT !.commit_step = "none",
-                              !.preparing = FALSE]
-             s4 == \* send_revoke_partitions
-                   [s3 EXCEPT !.lost = FALSE,
-                              !.callback_running = FALSE]
-             s5 == IF s4.fault = "none" /\ ~(~s4.revoke_due)
-                   THEN [s4 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s4
-             s6 == IF s5.fault = "none" /\ ~s5.pending_said
-                   THEN [s5 EXCEPT !.fault = "paused-before-revoked"]
-                   ELSE s5
-         IN  [s6 EXCEPT !.revoke_due = TRUE]
-    \* STABLE.commit_settled.1 [M3 Q4 K1]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.preparing
-            /\ s.commit_step = "out"
-    THEN LET s7 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s8 == \* finish_commit
-                   [s7 EXCEPT !.commit_step = "none"]
-         IN  RebalanceJoinNeeded(s8)
-    \* PARTITION_REVOKED.commit_settled.1 [M3]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.commit_step = "out"
-    THEN LET s9 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s10 == \* end_commit
-                    [s9 EXCEPT !.commit_step = "none",
-                               !.preparing = FALSE]
-         IN  RebalanceRevocationDone(s10)
-    \* UNJOINED.commit_settled.2 [M7]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.commit_settled.2 [M7]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.commit_settled.2 [M7]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.commit_settled.4 [M7]
-    ELSE IF /\ s.rebalance = "PREPARE_REVOCATION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.commit_settled.4 [M7]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.commit_settled.4 [M7]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.commit_settled.3 [M7]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.commit_settled.3 [M7]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.commit_settled.1 [M3 C3 Q4]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.commit_step = "out"
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* end_commit
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         \* send_revoke_partitions
+                                         !.lost = FALSE,
+                                         !.callback_running = FALSE]
+                        s3 == IF s2.fault = "none" /\ ~(~s2.revoke_due)
+                              THEN [s2 EXCEPT !.fault = "callbacks-alternate"]
+                              ELSE s2
+                        s4 == IF s3.fault = "none" /\ ~s3.pending_said
+                              THEN [s3 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s3
+                        s5 == IF s4.fault = "none" /\ ~(~(s4.lost \/ s4.leaving) \/ s4.owned)
+                              THEN [s4 EXCEPT !.fault = "lost-was-owned"]
+                              ELSE s4
+                        s6 == IF /\ s5.fault = "none"
+                                 /\ ~(~s5.lost \/ s5.given /= "member" \/ ~s5.assign_due)
+                              THEN [s5 EXCEPT !.fault = "lost-by-losing"]
+                              ELSE s5
+                        s7 == IF /\ s6.fault = "none"
+                                 /\ ~(\/ s6.commit_done
+                                      \/ ~(s6.auto_commit /\ s6.owned)
+                                      \/ s6.lost
+                                      \/ s6.leaving)
+                              THEN [s6 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s6
+                    IN  [s7 EXCEPT !.revoke_due = TRUE]
+               \* PREPARE_REVOCATION.commit_settled.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.commit_settled.1 [M3 Q4 K1]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.preparing
+                  /\ s.commit_step = "out"
+               THEN LET s8 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s9 == \* finish_commit
+                              [s8 EXCEPT !.commit_step = "none"]
+                    IN  RebalanceJoinNeeded(s9)
+               \* STABLE.commit_settled.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.commit_settled.1 [M3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.commit_step = "out"
+               THEN LET s10 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s11 == \* end_commit
+                               [s10 EXCEPT !.commit_step = "none",
+                                           !.preparing = FALSE]
+                    IN  RebalanceRevocationDone(s11)
+               \* PARTITION_REVOKED.commit_settled.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.commit_settled.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.commit_settled.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.commit_settled.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.commit_settled.3 [M7]
+               IF /\ current
+                  /\ ~(/\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.commit_settled.3 [M7]
+               IF /\ current
+                  /\ ~(/\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: OffsetCommit: again, after a backoff
 RebalanceCommitRetriable(s, current) ==
-    \* PREPARE_REVOCATION.commit_retriable.1 [D3 M3]
-    IF /\ s.rebalance = "PREPARE_REVOCATION"
-       /\ current
-       /\ s.coordinator_known
-       /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-       /\ s.commit_step = "out"
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-         IN  \* back_off_commit
-             [s1 EXCEPT !.commit_step = "backoff"]
-    \* PARTITION_REVOKED.commit_retriable.1 [D3 M3]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.commit_step = "out"
-    THEN LET s2 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-         IN  \* back_off_commit
-             [s2 EXCEPT !.commit_step = "backoff"]
-    \* STABLE.commit_retriable.1 [D3 M3]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.commit_step = "out"
-    THEN LET s3 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-         IN  \* back_off_commit
-             [s3 EXCEPT !.commit_step = "backoff"]
-    \* UNJOINED.commit_retriable.2 [M7]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.commit_retriable.2 [M7]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.commit_retriable.2 [M7]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.commit_retriable.4 [M7]
-    ELSE IF /\ s.rebalance = "PREPARE_REVOCATION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.commit_retriable.4 [M7]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.commit_retriable.4 [M7]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.commit_retriable.3 [M7]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.commit_retriable.3 [M7]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.commit_retriable.1 [D3 M3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.commit_step = "out"
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  \* back_off_commit
+                        [s1 EXCEPT !.commit_step = "backoff"]
+               \* PREPARE_REVOCATION.commit_retriable.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.commit_retriable.1 [D3 M3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.commit_step = "out"
+               THEN LET s2 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  \* back_off_commit
+                        [s2 EXCEPT !.commit_step = "backoff"]
+               \* PARTITION_REVOKED.commit_retriable.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.commit_retriable.1 [D3 M3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.commit_step = "out"
+               THEN LET s3 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  \* back_off_commit
+                        [s3 EXCEPT !.commit_step = "backoff"]
+               \* STABLE.commit_retriable.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.commit_retriable.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.commit_retriable.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.commit_retriable.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.commit_retriable.3 [M7]
+               IF /\ current
+                  /\ ~(/\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.commit_retriable.3 [M7]
+               IF /\ current
+                  /\ ~(/\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: OffsetCommit: not the coordinator, or no answer
 RebalanceCommitCoordinatorGone(s, current) ==
-    \* PREPARE_REVOCATION.commit_coordinator_gone.1 [D1 D3 M3]
-    IF /\ s.rebalance = "PREPARE_REVOCATION"
-       /\ current
-       /\ s.coordinator_known
-       /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-       /\ s.commit_step = "out"
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == \* back_off_commit
-                   [s1 EXCEPT !.commit_step = "backoff"]
-         IN  ConnectionCoordinatorGone(s2)
-    \* PARTITION_REVOKED.commit_coordinator_gone.1 [D1 D3 M3]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.commit_step = "out"
-    THEN LET s3 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s4 == \* back_off_commit
-                   [s3 EXCEPT !.commit_step = "backoff"]
-         IN  ConnectionCoordinatorGone(s4)
-    \* STABLE.commit_coordinator_gone.1 [D1 D3 M3]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.commit_step = "out"
-    THEN LET s5 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s6 == \* back_off_commit
-                   [s5 EXCEPT !.commit_step = "backoff"]
-         IN  ConnectionCoordinatorGone(s6)
-    \* PREPARE_REVOCATION.commit_coordinator_gone.2 [D1]
-    ELSE IF /\ s.rebalance = "PREPARE_REVOCATION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.commit_step /= "out"
-    THEN LET s7 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-         IN  ConnectionCoordinatorGone(s7)
-    \* PARTITION_REVOKED.commit_coordinator_gone.2 [D1]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.commit_step /= "out"
-    THEN LET s8 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-         IN  ConnectionCoordinatorGone(s8)
-    \* STABLE.commit_coordinator_gone.2 [D1]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.commit_step /= "out"
-    THEN LET s9 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-         IN  ConnectionCoordinatorGone(s9)
-    \* REVOKING_PARTITION.commit_coordinator_gone.1 [D1]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-    THEN LET s10 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.commit_coordinator_gone.1 [D1 D3 M3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.commit_step = "out"
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == \* back_off_commit
+                              [s1 EXCEPT !.commit_step = "backoff"]
+                    IN  ConnectionCoordinatorGone(s2)
+               \* PREPARE_REVOCATION.commit_coordinator_gone.2 [D1]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.commit_step /= "out"
+               THEN LET s3 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  ConnectionCoordinatorGone(s3)
+               \* PREPARE_REVOCATION.commit_coordinator_gone.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-         IN  ConnectionCoordinatorGone(s10)
-    \* ASSIGNING_PARTITIONS.commit_coordinator_gone.1 [D1]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-    THEN LET s11 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.commit_coordinator_gone.1 [D1 D3 M3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.commit_step = "out"
+               THEN LET s4 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s5 == \* back_off_commit
+                              [s4 EXCEPT !.commit_step = "backoff"]
+                    IN  ConnectionCoordinatorGone(s5)
+               \* PARTITION_REVOKED.commit_coordinator_gone.2 [D1]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.commit_step /= "out"
+               THEN LET s6 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  ConnectionCoordinatorGone(s6)
+               \* PARTITION_REVOKED.commit_coordinator_gone.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-         IN  ConnectionCoordinatorGone(s11)
-    \* UNJOINED.commit_coordinator_gone.2 [M7]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.commit_coordinator_gone.2 [M7]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.commit_coordinator_gone.2 [M7]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.commit_coordinator_gone.4 [M7]
-    ELSE IF /\ s.rebalance = "PREPARE_REVOCATION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.commit_coordinator_gone.4 [M7]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.commit_coordinator_gone.4 [M7]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.commit_coordinator_gone.3 [M7]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.commit_coordinator_gone.3 [M7]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.commit_coordinator_gone.1 [D1 D3 M3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.commit_step = "out"
+               THEN LET s7 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s8 == \* back_off_commit
+                              [s7 EXCEPT !.commit_step = "backoff"]
+                    IN  ConnectionCoordinatorGone(s8)
+               \* STABLE.commit_coordinator_gone.2 [D1]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.commit_step /= "out"
+               THEN LET s9 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  ConnectionCoordinatorGone(s9)
+               \* STABLE.commit_coordinator_gone.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.commit_coordinator_gone.1 [D1]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+               THEN LET s10 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                    IN  ConnectionCoordinatorGone(s10)
+               \* REVOKING_PARTITION.commit_coordinator_gone.3 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.commit_coordinator_gone.1 [D1]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+               THEN LET s11 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                    IN  ConnectionCoordinatorGone(s11)
+               \* ASSIGNING_PARTITIONS.commit_coordinator_gone.3 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.commit_coordinator_gone.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.commit_coordinator_gone.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.commit_coordinator_gone.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: retry.backoff.ms since the commit before a rebalance failed
 RebalanceCommitBackoffElapsed(s) ==
-    \* PREPARE_REVOCATION.commit_backoff_elapsed.1 [D3 M3]
-    IF s.rebalance = "PREPARE_REVOCATION" /\ s.commit_step = "backoff"
-    THEN LET s1 == \* retry_commit
-                   [s EXCEPT !.commit_step = "blocked"]
-         IN  RebalanceCommitNeeded(s1)
-    \* PARTITION_REVOKED.commit_backoff_elapsed.1 [D3 M3]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ s.commit_step = "backoff"
-    THEN LET s2 == \* retry_commit
-                   [s EXCEPT !.commit_step = "blocked"]
-         IN  RebalanceCommitNeeded(s2)
-    \* STABLE.commit_backoff_elapsed.1 [D3 M3]
-    ELSE IF s.rebalance = "STABLE" /\ s.commit_step = "backoff"
-    THEN LET s3 == \* retry_commit
-                   [s EXCEPT !.commit_step = "blocked"]
-         IN  RebalanceCommitNeeded(s3)
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.commit_backoff_elapsed.1 [D3 M3]
+               IF s.commit_step = "backoff"
+               THEN LET s1 == \* retry_commit
+                              [s EXCEPT !.commit_step = "blocked"]
+                    IN  RebalanceCommitNeeded(s1)
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.commit_backoff_elapsed.1 [D3 M3]
+               IF s.commit_step = "backoff"
+               THEN LET s2 == \* retry_commit
+                              [s EXCEPT !.commit_step = "blocked"]
+                    IN  RebalanceCommitNeeded(s2)
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.commit_backoff_elapsed.1 [D3 M3]
+               IF s.commit_step = "backoff"
+               THEN LET s3 == \* retry_commit
+                              [s EXCEPT !.commit_step = "blocked"]
+                    IN  RebalanceCommitNeeded(s3)
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: the commit before a rebalance has had its time
 RebalanceCommitDeadlineExpired(s) ==
-    \* PREPARE_REVOCATION.commit_deadline_expired.1 [M3]
-    IF s.rebalance = "PREPARE_REVOCATION" /\ s.commit_step /= "none"
-    THEN LET s1 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s2 == \* end_commit
-                   [s1 EXCEPT !.commit_step = "none",
-                              !.preparing = FALSE]
-             s3 == \* send_revoke_partitions
-                   [s2 EXCEPT !.lost = FALSE,
-                              !.callback_running = FALSE]
-             s4 == IF s3.fault = "none" /\ ~(~s3.revoke_due)
-                   THEN [s3 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s3
-             s5 == IF s4.fault = "none" /\ ~s4.pending_said
-                   THEN [s4 EXCEPT !.fault = "paused-before-revoked"]
-                   ELSE s4
-         IN  [s5 EXCEPT !.revoke_due = TRUE]
-    \* STABLE.commit_deadline_expired.1 [M3]
-    ELSE IF s.rebalance = "STABLE" /\ s.preparing /\ s.commit_step /= "none"
-    THEN LET s6 == \* finish_commit
-                   [s EXCEPT !.commit_step = "none"]
-         IN  RebalanceJoinNeeded(s6)
-    \* PARTITION_REVOKED.commit_deadline_expired.1 [M3]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ s.commit_step /= "none"
-    THEN LET s7 == \* end_commit
-                   [s EXCEPT !.commit_step = "none",
-                             !.preparing = FALSE]
-         IN  RebalanceRevocationDone(s7)
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.commit_deadline_expired.1 [M3]
+               IF s.commit_step /= "none"
+               THEN LET s1 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                        \* end_commit
+                                        !.commit_step = "none",
+                                        !.preparing = FALSE,
+                                        \* send_revoke_partitions
+                                        !.lost = FALSE,
+                                        !.callback_running = FALSE]
+                        s2 == IF s1.fault = "none" /\ ~(~s1.revoke_due)
+                              THEN [s1 EXCEPT !.fault = "callbacks-alternate"]
+                              ELSE s1
+                        s3 == IF s2.fault = "none" /\ ~s2.pending_said
+                              THEN [s2 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s2
+                        s4 == IF s3.fault = "none" /\ ~(~(s3.lost \/ s3.leaving) \/ s3.owned)
+                              THEN [s3 EXCEPT !.fault = "lost-was-owned"]
+                              ELSE s3
+                        s5 == IF /\ s4.fault = "none"
+                                 /\ ~(~s4.lost \/ s4.given /= "member" \/ ~s4.assign_due)
+                              THEN [s4 EXCEPT !.fault = "lost-by-losing"]
+                              ELSE s4
+                        s6 == IF /\ s5.fault = "none"
+                                 /\ ~(\/ s5.commit_done
+                                      \/ ~(s5.auto_commit /\ s5.owned)
+                                      \/ s5.lost
+                                      \/ s5.leaving)
+                              THEN [s5 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s5
+                    IN  [s6 EXCEPT !.revoke_due = TRUE]
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.commit_deadline_expired.1 [M3]
+               IF s.preparing /\ s.commit_step /= "none"
+               THEN LET s7 == \* finish_commit
+                              [s EXCEPT !.commit_step = "none"]
+                    IN  RebalanceJoinNeeded(s7)
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.commit_deadline_expired.1 [M3]
+               IF s.commit_step /= "none"
+               THEN LET s8 == \* end_commit
+                              [s EXCEPT !.commit_step = "none",
+                                        !.preparing = FALSE]
+                    IN  RebalanceRevocationDone(s8)
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: Heartbeat: the coordinator does not know this id
 RebalanceHeartbeatUnknownMember(s, current) ==
-    \* PREPARE_REVOCATION.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3]
-    IF s.rebalance = "PREPARE_REVOCATION" /\ current /\ s.owned
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s3 == \* forget_identity
-                   [s2 EXCEPT !.identity = "none"]
-             s4 == \* lose
-                   [s3 EXCEPT !.lost = TRUE,
-                              !.callback_running = FALSE,
-                              !.keeps = FALSE,
-                              !.commit_step = "none",
-                              !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.will_own = FALSE]
-             s5 == [s4 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s6 == TimeoutsHeartbeatsDisabled(s5)
-             s7 == [s6 EXCEPT !.pending_said = TRUE]
-             s8 == IF s7.fault = "none" /\ ~(~s7.revoke_due)
-                   THEN [s7 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s7
-             s9 == IF s8.fault = "none" /\ ~s8.pending_said
-                   THEN [s8 EXCEPT !.fault = "paused-before-revoked"]
-                   ELSE s8
-         IN  [s9 EXCEPT !.revoke_due = TRUE]
-    \* PARTITION_REVOKED.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current /\ s.owned
-    THEN LET s10 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3]
+               IF current /\ s.owned
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* lose
+                                         !.lost = TRUE,
+                                         !.callback_running = FALSE,
+                                         !.keeps = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.will_own = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s3 == TimeoutsHeartbeatsDisabled(s2)
+                        s4 == [s3 EXCEPT !.pending_said = TRUE]
+                        s5 == IF s4.fault = "none" /\ ~(~s4.revoke_due)
+                              THEN [s4 EXCEPT !.fault = "callbacks-alternate"]
+                              ELSE s4
+                        s6 == IF s5.fault = "none" /\ ~s5.pending_said
+                              THEN [s5 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s5
+                        s7 == IF s6.fault = "none" /\ ~(~(s6.lost \/ s6.leaving) \/ s6.owned)
+                              THEN [s6 EXCEPT !.fault = "lost-was-owned"]
+                              ELSE s6
+                        s8 == IF /\ s7.fault = "none"
+                                 /\ ~(~s7.lost \/ s7.given /= "member" \/ ~s7.assign_due)
+                              THEN [s7 EXCEPT !.fault = "lost-by-losing"]
+                              ELSE s7
+                        s9 == IF /\ s8.fault = "none"
+                                 /\ ~(\/ s8.commit_done
+                                      \/ ~(s8.auto_commit /\ s8.owned)
+                                      \/ s8.lost
+                                      \/ s8.leaving)
+                              THEN [s8 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s8
+                    IN  [s9 EXCEPT !.revoke_due = TRUE]
+               \* PREPARE_REVOCATION.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
+               ELSE IF current /\ ~s.owned
+               THEN LET s10 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s11 == [s10 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s12 == TimeoutsHeartbeatsDisabled(s11)
+                    IN  RebalanceJoinNeeded(s12)
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3]
+               IF current /\ s.owned
+               THEN LET s13 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s14 == [s13 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* lose
+                                           !.lost = TRUE,
+                                           !.callback_running = FALSE,
+                                           !.keeps = FALSE,
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s15 == TimeoutsHeartbeatsDisabled(s14)
+                        s16 == [s15 EXCEPT !.pending_said = TRUE]
+                        s17 == IF s16.fault = "none" /\ ~(~s16.revoke_due)
+                               THEN [s16 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s16
+                        s18 == IF s17.fault = "none" /\ ~s17.pending_said
+                               THEN [s17 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s17
+                        s19 == IF s18.fault = "none" /\ ~(~(s18.lost \/ s18.leaving) \/ s18.owned)
+                               THEN [s18 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s18
+                        s20 == IF /\ s19.fault = "none"
+                                  /\ ~(~s19.lost \/ s19.given /= "member" \/ ~s19.assign_due)
+                               THEN [s19 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s19
+                        s21 == IF /\ s20.fault = "none"
+                                  /\ ~(\/ s20.commit_done
+                                       \/ ~(s20.auto_commit /\ s20.owned)
+                                       \/ s20.lost
+                                       \/ s20.leaving)
+                               THEN [s20 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s20
+                    IN  [s21 EXCEPT !.revoke_due = TRUE]
+               \* PARTITION_REVOKED.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
+               ELSE IF current /\ ~s.owned
+               THEN LET s22 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s23 == [s22 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s24 == TimeoutsHeartbeatsDisabled(s23)
+                    IN  RebalanceJoinNeeded(s24)
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3]
+               IF current /\ s.owned
+               THEN LET s25 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s26 == [s25 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* lose
+                                           !.lost = TRUE,
+                                           !.callback_running = FALSE,
+                                           !.keeps = FALSE,
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s27 == TimeoutsHeartbeatsDisabled(s26)
+                        s28 == [s27 EXCEPT !.pending_said = TRUE]
+                        s29 == IF s28.fault = "none" /\ ~(~s28.revoke_due)
+                               THEN [s28 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s28
+                        s30 == IF s29.fault = "none" /\ ~s29.pending_said
+                               THEN [s29 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s29
+                        s31 == IF s30.fault = "none" /\ ~(~(s30.lost \/ s30.leaving) \/ s30.owned)
+                               THEN [s30 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s30
+                        s32 == IF /\ s31.fault = "none"
+                                  /\ ~(~s31.lost \/ s31.given /= "member" \/ ~s31.assign_due)
+                               THEN [s31 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s31
+                        s33 == IF /\ s32.fault = "none"
+                                  /\ ~(\/ s32.commit_done
+                                       \/ ~(s32.auto_commit /\ s32.owned)
+                                       \/ s32.lost
+                                       \/ s32.leaving)
+                               THEN [s32 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s32
+                    IN  [s33 EXCEPT !.revoke_due = TRUE]
+               \* COMPLETING_REBALANCE.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
+               ELSE IF current /\ ~s.owned
+               THEN LET s34 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s35 == [s34 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s36 == TimeoutsHeartbeatsDisabled(s35)
+                    IN  RebalanceJoinNeeded(s36)
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3]
+               IF current /\ s.owned
+               THEN LET s37 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s38 == [s37 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* lose
+                                           !.lost = TRUE,
+                                           !.callback_running = FALSE,
+                                           !.keeps = FALSE,
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s39 == TimeoutsHeartbeatsDisabled(s38)
+                        s40 == [s39 EXCEPT !.pending_said = TRUE]
+                        s41 == IF s40.fault = "none" /\ ~(~s40.revoke_due)
+                               THEN [s40 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s40
+                        s42 == IF s41.fault = "none" /\ ~s41.pending_said
+                               THEN [s41 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s41
+                        s43 == IF s42.fault = "none" /\ ~(~(s42.lost \/ s42.leaving) \/ s42.owned)
+                               THEN [s42 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s42
+                        s44 == IF /\ s43.fault = "none"
+                                  /\ ~(~s43.lost \/ s43.given /= "member" \/ ~s43.assign_due)
+                               THEN [s43 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s43
+                        s45 == IF /\ s44.fault = "none"
+                                  /\ ~(\/ s44.commit_done
+                                       \/ ~(s44.auto_commit /\ s44.owned)
+                                       \/ s44.lost
+                                       \/ s44.leaving)
+                               THEN [s44 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s44
+                    IN  [s45 EXCEPT !.revoke_due = TRUE]
+               \* STABLE.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
+               ELSE IF current /\ ~s.owned
+               THEN LET s46 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s47 == [s46 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s48 == TimeoutsHeartbeatsDisabled(s47)
+                    IN  RebalanceJoinNeeded(s48)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.heartbeat_unknown_member.1 [J4 H4 C2 H3]
+               IF current /\ s.identity = "member" /\ (s.join_backoff \/ ~s.polled) /\ s.owned
+               THEN LET s49 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s50 == [s49 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* lose
+                                           !.lost = TRUE,
+                                           !.callback_running = FALSE,
+                                           !.keeps = FALSE,
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s51 == TimeoutsHeartbeatsDisabled(s50)
+                        s52 == [s51 EXCEPT !.pending_said = TRUE]
+                        s53 == IF s52.fault = "none" /\ ~(~s52.revoke_due)
+                               THEN [s52 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s52
+                        s54 == IF s53.fault = "none" /\ ~s53.pending_said
+                               THEN [s53 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s53
+                        s55 == IF s54.fault = "none" /\ ~(~(s54.lost \/ s54.leaving) \/ s54.owned)
+                               THEN [s54 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s54
+                        s56 == IF /\ s55.fault = "none"
+                                  /\ ~(~s55.lost \/ s55.given /= "member" \/ ~s55.assign_due)
+                               THEN [s55 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s55
+                        s57 == IF /\ s56.fault = "none"
+                                  /\ ~(\/ s56.commit_done
+                                       \/ ~(s56.auto_commit /\ s56.owned)
+                                       \/ s56.lost
+                                       \/ s56.leaving)
+                               THEN [s56 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s56
+                    IN  [s57 EXCEPT !.revoke_due = TRUE]
+               \* PREPARING_REBALANCE.heartbeat_unknown_member.2 [J4 H4 H3 J2]
+               ELSE IF current /\ s.identity = "member" /\ (s.join_backoff \/ ~s.polled) /\ ~s.owned
+               THEN LET s58 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s59 == [s58 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s60 == TimeoutsHeartbeatsDisabled(s59)
+                    IN  RebalanceJoinNeeded(s60)
+               \* PREPARING_REBALANCE.heartbeat_unknown_member.4 [H3]
+               ELSE IF current /\ ~(s.identity = "member" /\ (s.join_backoff \/ ~s.polled))
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s11 == [s10 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s12 == \* forget_identity
-                    [s11 EXCEPT !.identity = "none"]
-             s13 == \* lose
-                    [s12 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s14 == [s13 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s15 == TimeoutsHeartbeatsDisabled(s14)
-             s16 == [s15 EXCEPT !.pending_said = TRUE]
-             s17 == IF s16.fault = "none" /\ ~(~s16.revoke_due)
-                    THEN [s16 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s16
-             s18 == IF s17.fault = "none" /\ ~s17.pending_said
-                    THEN [s17 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s17
-         IN  [s18 EXCEPT !.revoke_due = TRUE]
-    \* COMPLETING_REBALANCE.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current /\ s.owned
-    THEN LET s19 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.heartbeat_unknown_member.1 [J4 C2 P3 H3]
+               IF current /\ s.identity = "member" /\ ~s.callback_running
+               THEN LET s61 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s62 == \* forget_identity
+                               [s61 EXCEPT !.identity = "none",
+                                           \* lose_instead
+                                           !.lost = TRUE,
+                                           !.keeps = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s62)
+               \* REVOKING_PARTITION.heartbeat_unknown_member.2 [J4 C2 H3]
+               ELSE IF current /\ s.identity = "member" /\ s.callback_running
+               THEN LET s63 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s64 == \* forget_identity
+                               [s63 EXCEPT !.identity = "none",
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s64)
+               \* REVOKING_PARTITION.heartbeat_unknown_member.4 [J9]
+               ELSE IF current /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s20 == [s19 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s21 == \* forget_identity
-                    [s20 EXCEPT !.identity = "none"]
-             s22 == \* lose
-                    [s21 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s23 == [s22 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s24 == TimeoutsHeartbeatsDisabled(s23)
-             s25 == [s24 EXCEPT !.pending_said = TRUE]
-             s26 == IF s25.fault = "none" /\ ~(~s25.revoke_due)
-                    THEN [s25 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s25
-             s27 == IF s26.fault = "none" /\ ~s26.pending_said
-                    THEN [s26 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s26
-         IN  [s27 EXCEPT !.revoke_due = TRUE]
-    \* STABLE.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3]
-    ELSE IF s.rebalance = "STABLE" /\ current /\ s.owned
-    THEN LET s28 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.heartbeat_unknown_member.1 [J4 C2 H3]
+               IF current /\ s.identity = "member"
+               THEN LET s65 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s66 == \* forget_identity
+                               [s65 EXCEPT !.identity = "none",
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s66)
+               \* ASSIGNING_PARTITIONS.heartbeat_unknown_member.3 [J9]
+               ELSE IF current /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s29 == [s28 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s30 == \* forget_identity
-                    [s29 EXCEPT !.identity = "none"]
-             s31 == \* lose
-                    [s30 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s32 == [s31 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s33 == TimeoutsHeartbeatsDisabled(s32)
-             s34 == [s33 EXCEPT !.pending_said = TRUE]
-             s35 == IF s34.fault = "none" /\ ~(~s34.revoke_due)
-                    THEN [s34 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s34
-             s36 == IF s35.fault = "none" /\ ~s35.pending_said
-                    THEN [s35 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s35
-         IN  [s36 EXCEPT !.revoke_due = TRUE]
-    \* PREPARE_REVOCATION.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current /\ ~s.owned
-    THEN LET s37 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.heartbeat_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s38 == [s37 EXCEPT !.rebalance = "UNJOINED"]
-             s39 == \* forget_identity
-                    [s38 EXCEPT !.identity = "none"]
-             s40 == \* drop_rebalance
-                    [s39 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s41 == [s40 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s42 == TimeoutsHeartbeatsDisabled(s41)
-         IN  RebalanceJoinNeeded(s42)
-    \* PARTITION_REVOKED.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current /\ ~s.owned
-    THEN LET s43 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s44 == [s43 EXCEPT !.rebalance = "UNJOINED"]
-             s45 == \* forget_identity
-                    [s44 EXCEPT !.identity = "none"]
-             s46 == \* drop_rebalance
-                    [s45 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s47 == [s46 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s48 == TimeoutsHeartbeatsDisabled(s47)
-         IN  RebalanceJoinNeeded(s48)
-    \* COMPLETING_REBALANCE.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current /\ ~s.owned
-    THEN LET s49 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s50 == [s49 EXCEPT !.rebalance = "UNJOINED"]
-             s51 == \* forget_identity
-                    [s50 EXCEPT !.identity = "none"]
-             s52 == \* drop_rebalance
-                    [s51 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s53 == [s52 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s54 == TimeoutsHeartbeatsDisabled(s53)
-         IN  RebalanceJoinNeeded(s54)
-    \* STABLE.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
-    ELSE IF s.rebalance = "STABLE" /\ current /\ ~s.owned
-    THEN LET s55 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s56 == [s55 EXCEPT !.rebalance = "UNJOINED"]
-             s57 == \* forget_identity
-                    [s56 EXCEPT !.identity = "none"]
-             s58 == \* drop_rebalance
-                    [s57 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s59 == [s58 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s60 == TimeoutsHeartbeatsDisabled(s59)
-         IN  RebalanceJoinNeeded(s60)
-    \* PREPARING_REBALANCE.heartbeat_unknown_member.1 [J4 H4 C2 H3]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ s.identity = "member"
-            /\ s.join_backoff \/ ~s.polled
-            /\ s.owned
-    THEN LET s61 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s62 == [s61 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s63 == \* forget_identity
-                    [s62 EXCEPT !.identity = "none"]
-             s64 == \* lose
-                    [s63 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s65 == [s64 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s66 == TimeoutsHeartbeatsDisabled(s65)
-             s67 == [s66 EXCEPT !.pending_said = TRUE]
-             s68 == IF s67.fault = "none" /\ ~(~s67.revoke_due)
-                    THEN [s67 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s67
-             s69 == IF s68.fault = "none" /\ ~s68.pending_said
-                    THEN [s68 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s68
-         IN  [s69 EXCEPT !.revoke_due = TRUE]
-    \* PREPARING_REBALANCE.heartbeat_unknown_member.2 [J4 H4 H3 J2]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ s.identity = "member"
-            /\ s.join_backoff \/ ~s.polled
-            /\ ~s.owned
-    THEN LET s70 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s71 == [s70 EXCEPT !.rebalance = "UNJOINED"]
-             s72 == \* forget_identity
-                    [s71 EXCEPT !.identity = "none"]
-             s73 == \* drop_rebalance
-                    [s72 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s74 == [s73 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s75 == TimeoutsHeartbeatsDisabled(s74)
-         IN  RebalanceJoinNeeded(s75)
-    \* REVOKING_PARTITION.heartbeat_unknown_member.1 [J4 C2 P3 H3]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ ~s.callback_running
-    THEN LET s76 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s77 == \* forget_identity
-                    [s76 EXCEPT !.identity = "none"]
-             s78 == \* lose_instead
-                    [s77 EXCEPT !.lost = TRUE,
-                                !.keeps = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s79 == [s78 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s79)
-    \* REVOKING_PARTITION.heartbeat_unknown_member.2 [J4 C2 H3]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ s.callback_running
-    THEN LET s80 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s81 == \* forget_identity
-                    [s80 EXCEPT !.identity = "none"]
-             s82 == [s81 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s82)
-    \* ASSIGNING_PARTITIONS.heartbeat_unknown_member.1 [J4 C2 H3]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current /\ s.identity = "member"
-    THEN LET s83 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s84 == \* forget_identity
-                    [s83 EXCEPT !.identity = "none"]
-             s85 == [s84 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s85)
-    \* UNJOINED.heartbeat_unknown_member.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.heartbeat_unknown_member.4 [H3]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ ~(s.identity = "member" /\ (s.join_backoff \/ ~s.polled))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.heartbeat_unknown_member.4 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.heartbeat_unknown_member.3 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: OffsetCommit: the coordinator does not know this id
 RebalanceCommitUnknownMember(s, current) ==
-    \* PREPARE_REVOCATION.commit_unknown_member.1 [J4 H4 M2 C2 H3]
-    IF /\ s.rebalance = "PREPARE_REVOCATION"
-       /\ current
-       /\ s.coordinator_known
-       /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-       /\ s.owned
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s3 == \* forget_identity
-                   [s2 EXCEPT !.identity = "none"]
-             s4 == \* lose
-                   [s3 EXCEPT !.lost = TRUE,
-                              !.callback_running = FALSE,
-                              !.keeps = FALSE,
-                              !.commit_step = "none",
-                              !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.will_own = FALSE]
-             s5 == [s4 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s6 == TimeoutsHeartbeatsDisabled(s5)
-             s7 == [s6 EXCEPT !.pending_said = TRUE]
-             s8 == IF s7.fault = "none" /\ ~(~s7.revoke_due)
-                   THEN [s7 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s7
-             s9 == IF s8.fault = "none" /\ ~s8.pending_said
-                   THEN [s8 EXCEPT !.fault = "paused-before-revoked"]
-                   ELSE s8
-         IN  [s9 EXCEPT !.revoke_due = TRUE]
-    \* PARTITION_REVOKED.commit_unknown_member.1 [J4 H4 M2 C2 H3]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.owned
-    THEN LET s10 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.commit_unknown_member.1 [J4 H4 M2 C2 H3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.owned
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* lose
+                                         !.lost = TRUE,
+                                         !.callback_running = FALSE,
+                                         !.keeps = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.will_own = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s3 == TimeoutsHeartbeatsDisabled(s2)
+                        s4 == [s3 EXCEPT !.pending_said = TRUE]
+                        s5 == IF s4.fault = "none" /\ ~(~s4.revoke_due)
+                              THEN [s4 EXCEPT !.fault = "callbacks-alternate"]
+                              ELSE s4
+                        s6 == IF s5.fault = "none" /\ ~s5.pending_said
+                              THEN [s5 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s5
+                        s7 == IF s6.fault = "none" /\ ~(~(s6.lost \/ s6.leaving) \/ s6.owned)
+                              THEN [s6 EXCEPT !.fault = "lost-was-owned"]
+                              ELSE s6
+                        s8 == IF /\ s7.fault = "none"
+                                 /\ ~(~s7.lost \/ s7.given /= "member" \/ ~s7.assign_due)
+                              THEN [s7 EXCEPT !.fault = "lost-by-losing"]
+                              ELSE s7
+                        s9 == IF /\ s8.fault = "none"
+                                 /\ ~(\/ s8.commit_done
+                                      \/ ~(s8.auto_commit /\ s8.owned)
+                                      \/ s8.lost
+                                      \/ s8.leaving)
+                              THEN [s8 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s8
+                    IN  [s9 EXCEPT !.revoke_due = TRUE]
+               \* PREPARE_REVOCATION.commit_unknown_member.2 [J4 H4 M2 H3 J2]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ ~s.owned
+               THEN LET s10 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s11 == [s10 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s12 == TimeoutsHeartbeatsDisabled(s11)
+                    IN  RebalanceJoinNeeded(s12)
+               \* PREPARE_REVOCATION.commit_unknown_member.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s11 == [s10 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s12 == \* forget_identity
-                    [s11 EXCEPT !.identity = "none"]
-             s13 == \* lose
-                    [s12 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s14 == [s13 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s15 == TimeoutsHeartbeatsDisabled(s14)
-             s16 == [s15 EXCEPT !.pending_said = TRUE]
-             s17 == IF s16.fault = "none" /\ ~(~s16.revoke_due)
-                    THEN [s16 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s16
-             s18 == IF s17.fault = "none" /\ ~s17.pending_said
-                    THEN [s17 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s17
-         IN  [s18 EXCEPT !.revoke_due = TRUE]
-    \* STABLE.commit_unknown_member.1 [J4 H4 M2 C2 H3]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.owned
-    THEN LET s19 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.commit_unknown_member.1 [J4 H4 M2 C2 H3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.owned
+               THEN LET s13 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s14 == [s13 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* lose
+                                           !.lost = TRUE,
+                                           !.callback_running = FALSE,
+                                           !.keeps = FALSE,
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s15 == TimeoutsHeartbeatsDisabled(s14)
+                        s16 == [s15 EXCEPT !.pending_said = TRUE]
+                        s17 == IF s16.fault = "none" /\ ~(~s16.revoke_due)
+                               THEN [s16 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s16
+                        s18 == IF s17.fault = "none" /\ ~s17.pending_said
+                               THEN [s17 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s17
+                        s19 == IF s18.fault = "none" /\ ~(~(s18.lost \/ s18.leaving) \/ s18.owned)
+                               THEN [s18 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s18
+                        s20 == IF /\ s19.fault = "none"
+                                  /\ ~(~s19.lost \/ s19.given /= "member" \/ ~s19.assign_due)
+                               THEN [s19 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s19
+                        s21 == IF /\ s20.fault = "none"
+                                  /\ ~(\/ s20.commit_done
+                                       \/ ~(s20.auto_commit /\ s20.owned)
+                                       \/ s20.lost
+                                       \/ s20.leaving)
+                               THEN [s20 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s20
+                    IN  [s21 EXCEPT !.revoke_due = TRUE]
+               \* PARTITION_REVOKED.commit_unknown_member.2 [J4 H4 M2 H3 J2]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ ~s.owned
+               THEN LET s22 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s23 == [s22 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s24 == TimeoutsHeartbeatsDisabled(s23)
+                    IN  RebalanceJoinNeeded(s24)
+               \* PARTITION_REVOKED.commit_unknown_member.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s20 == [s19 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s21 == \* forget_identity
-                    [s20 EXCEPT !.identity = "none"]
-             s22 == \* lose
-                    [s21 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s23 == [s22 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s24 == TimeoutsHeartbeatsDisabled(s23)
-             s25 == [s24 EXCEPT !.pending_said = TRUE]
-             s26 == IF s25.fault = "none" /\ ~(~s25.revoke_due)
-                    THEN [s25 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s25
-             s27 == IF s26.fault = "none" /\ ~s26.pending_said
-                    THEN [s26 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s26
-         IN  [s27 EXCEPT !.revoke_due = TRUE]
-    \* PREPARE_REVOCATION.commit_unknown_member.2 [J4 H4 M2 H3 J2]
-    ELSE IF /\ s.rebalance = "PREPARE_REVOCATION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ ~s.owned
-    THEN LET s28 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.commit_unknown_member.1 [J4 H4 M2 C2 H3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.owned
+               THEN LET s25 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s26 == [s25 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* lose
+                                           !.lost = TRUE,
+                                           !.callback_running = FALSE,
+                                           !.keeps = FALSE,
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s27 == TimeoutsHeartbeatsDisabled(s26)
+                        s28 == [s27 EXCEPT !.pending_said = TRUE]
+                        s29 == IF s28.fault = "none" /\ ~(~s28.revoke_due)
+                               THEN [s28 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s28
+                        s30 == IF s29.fault = "none" /\ ~s29.pending_said
+                               THEN [s29 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s29
+                        s31 == IF s30.fault = "none" /\ ~(~(s30.lost \/ s30.leaving) \/ s30.owned)
+                               THEN [s30 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s30
+                        s32 == IF /\ s31.fault = "none"
+                                  /\ ~(~s31.lost \/ s31.given /= "member" \/ ~s31.assign_due)
+                               THEN [s31 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s31
+                        s33 == IF /\ s32.fault = "none"
+                                  /\ ~(\/ s32.commit_done
+                                       \/ ~(s32.auto_commit /\ s32.owned)
+                                       \/ s32.lost
+                                       \/ s32.leaving)
+                               THEN [s32 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s32
+                    IN  [s33 EXCEPT !.revoke_due = TRUE]
+               \* STABLE.commit_unknown_member.2 [J4 H4 M2 H3 J2]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ ~s.owned
+               THEN LET s34 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s35 == [s34 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s36 == TimeoutsHeartbeatsDisabled(s35)
+                    IN  RebalanceJoinNeeded(s36)
+               \* STABLE.commit_unknown_member.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s29 == [s28 EXCEPT !.rebalance = "UNJOINED"]
-             s30 == \* forget_identity
-                    [s29 EXCEPT !.identity = "none"]
-             s31 == \* drop_rebalance
-                    [s30 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s32 == [s31 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s33 == TimeoutsHeartbeatsDisabled(s32)
-         IN  RebalanceJoinNeeded(s33)
-    \* PARTITION_REVOKED.commit_unknown_member.2 [J4 H4 M2 H3 J2]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ ~s.owned
-    THEN LET s34 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.commit_unknown_member.1 [J4 C2 P3 H3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.identity = "member"
+                  /\ ~s.callback_running
+               THEN LET s37 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s38 == \* forget_identity
+                               [s37 EXCEPT !.identity = "none",
+                                           \* lose_instead
+                                           !.lost = TRUE,
+                                           !.keeps = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s38)
+               \* REVOKING_PARTITION.commit_unknown_member.2 [J4 C2 H3]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.identity = "member"
+                       /\ s.callback_running
+               THEN LET s39 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s40 == \* forget_identity
+                               [s39 EXCEPT !.identity = "none",
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s40)
+               \* REVOKING_PARTITION.commit_unknown_member.4 [M7]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s35 == [s34 EXCEPT !.rebalance = "UNJOINED"]
-             s36 == \* forget_identity
-                    [s35 EXCEPT !.identity = "none"]
-             s37 == \* drop_rebalance
-                    [s36 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s38 == [s37 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s39 == TimeoutsHeartbeatsDisabled(s38)
-         IN  RebalanceJoinNeeded(s39)
-    \* STABLE.commit_unknown_member.2 [J4 H4 M2 H3 J2]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ ~s.owned
-    THEN LET s40 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               \* REVOKING_PARTITION.commit_unknown_member.5 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s41 == [s40 EXCEPT !.rebalance = "UNJOINED"]
-             s42 == \* forget_identity
-                    [s41 EXCEPT !.identity = "none"]
-             s43 == \* drop_rebalance
-                    [s42 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s44 == [s43 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s45 == TimeoutsHeartbeatsDisabled(s44)
-         IN  RebalanceJoinNeeded(s45)
-    \* REVOKING_PARTITION.commit_unknown_member.1 [J4 C2 P3 H3]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity = "member"
-            /\ ~s.callback_running
-    THEN LET s46 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.commit_unknown_member.1 [J4 C2 H3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.identity = "member"
+               THEN LET s41 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s42 == \* forget_identity
+                               [s41 EXCEPT !.identity = "none",
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s42)
+               \* ASSIGNING_PARTITIONS.commit_unknown_member.3 [M7]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s47 == \* forget_identity
-                    [s46 EXCEPT !.identity = "none"]
-             s48 == \* lose_instead
-                    [s47 EXCEPT !.lost = TRUE,
-                                !.keeps = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s49 == [s48 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s49)
-    \* REVOKING_PARTITION.commit_unknown_member.2 [J4 C2 H3]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity = "member"
-            /\ s.callback_running
-    THEN LET s50 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               \* ASSIGNING_PARTITIONS.commit_unknown_member.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s51 == \* forget_identity
-                    [s50 EXCEPT !.identity = "none"]
-             s52 == [s51 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s52)
-    \* ASSIGNING_PARTITIONS.commit_unknown_member.1 [J4 C2 H3]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity = "member"
-    THEN LET s53 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.commit_unknown_member.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s54 == \* forget_identity
-                    [s53 EXCEPT !.identity = "none"]
-             s55 == [s54 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s55)
-    \* REVOKING_PARTITION.commit_unknown_member.4 [M7]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.commit_unknown_member.3 [M7]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* UNJOINED.commit_unknown_member.2 [M7]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.commit_unknown_member.2 [M7]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.commit_unknown_member.2 [M7]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.commit_unknown_member.4 [M7]
-    ELSE IF /\ s.rebalance = "PREPARE_REVOCATION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.commit_unknown_member.4 [M7]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.commit_unknown_member.4 [M7]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.commit_unknown_member.5 [M7]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.commit_unknown_member.4 [M7]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.commit_unknown_member.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.commit_unknown_member.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: Heartbeat: an older or newer generation
 RebalanceHeartbeatIllegalGeneration(s, current) ==
-    \* PREPARE_REVOCATION.heartbeat_illegal_generation.1 [J4 H4 M2 C2 H3]
-    IF s.rebalance = "PREPARE_REVOCATION" /\ current /\ s.owned
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s3 == \* forget_generation
-                   [s2 EXCEPT !.identity = IF s2.identity /= "none" THEN "id" ELSE "none"]
-             s4 == \* lose
-                   [s3 EXCEPT !.lost = TRUE,
-                              !.callback_running = FALSE,
-                              !.keeps = FALSE,
-                              !.commit_step = "none",
-                              !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.will_own = FALSE]
-             s5 == [s4 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s6 == TimeoutsHeartbeatsDisabled(s5)
-             s7 == [s6 EXCEPT !.pending_said = TRUE]
-             s8 == IF s7.fault = "none" /\ ~(~s7.revoke_due)
-                   THEN [s7 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s7
-             s9 == IF s8.fault = "none" /\ ~s8.pending_said
-                   THEN [s8 EXCEPT !.fault = "paused-before-revoked"]
-                   ELSE s8
-         IN  [s9 EXCEPT !.revoke_due = TRUE]
-    \* PARTITION_REVOKED.heartbeat_illegal_generation.1 [J4 H4 M2 C2 H3]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current /\ s.owned
-    THEN LET s10 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.heartbeat_illegal_generation.1 [J4 H4 M2 C2 H3]
+               IF current /\ s.owned
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* forget_generation
+                                         !.identity = IF s1.identity /= "none" THEN "id" ELSE "none",
+                                         \* lose
+                                         !.lost = TRUE,
+                                         !.callback_running = FALSE,
+                                         !.keeps = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.will_own = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s3 == TimeoutsHeartbeatsDisabled(s2)
+                        s4 == [s3 EXCEPT !.pending_said = TRUE]
+                        s5 == IF s4.fault = "none" /\ ~(~s4.revoke_due)
+                              THEN [s4 EXCEPT !.fault = "callbacks-alternate"]
+                              ELSE s4
+                        s6 == IF s5.fault = "none" /\ ~s5.pending_said
+                              THEN [s5 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s5
+                        s7 == IF s6.fault = "none" /\ ~(~(s6.lost \/ s6.leaving) \/ s6.owned)
+                              THEN [s6 EXCEPT !.fault = "lost-was-owned"]
+                              ELSE s6
+                        s8 == IF /\ s7.fault = "none"
+                                 /\ ~(~s7.lost \/ s7.given /= "member" \/ ~s7.assign_due)
+                              THEN [s7 EXCEPT !.fault = "lost-by-losing"]
+                              ELSE s7
+                        s9 == IF /\ s8.fault = "none"
+                                 /\ ~(\/ s8.commit_done
+                                      \/ ~(s8.auto_commit /\ s8.owned)
+                                      \/ s8.lost
+                                      \/ s8.leaving)
+                              THEN [s8 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s8
+                    IN  [s9 EXCEPT !.revoke_due = TRUE]
+               \* PREPARE_REVOCATION.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
+               ELSE IF current /\ ~s.owned
+               THEN LET s10 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s11 == [s10 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_generation
+                                           !.identity = IF s10.identity /= "none" THEN "id" ELSE "none",
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s12 == TimeoutsHeartbeatsDisabled(s11)
+                    IN  RebalanceJoinNeeded(s12)
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.heartbeat_illegal_generation.1 [J4 H4 M2 C2 H3]
+               IF current /\ s.owned
+               THEN LET s13 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s14 == [s13 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                           \* forget_generation
+                                           !.identity = IF s13.identity /= "none" THEN "id" ELSE "none",
+                                           \* lose
+                                           !.lost = TRUE,
+                                           !.callback_running = FALSE,
+                                           !.keeps = FALSE,
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s15 == TimeoutsHeartbeatsDisabled(s14)
+                        s16 == [s15 EXCEPT !.pending_said = TRUE]
+                        s17 == IF s16.fault = "none" /\ ~(~s16.revoke_due)
+                               THEN [s16 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s16
+                        s18 == IF s17.fault = "none" /\ ~s17.pending_said
+                               THEN [s17 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s17
+                        s19 == IF s18.fault = "none" /\ ~(~(s18.lost \/ s18.leaving) \/ s18.owned)
+                               THEN [s18 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s18
+                        s20 == IF /\ s19.fault = "none"
+                                  /\ ~(~s19.lost \/ s19.given /= "member" \/ ~s19.assign_due)
+                               THEN [s19 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s19
+                        s21 == IF /\ s20.fault = "none"
+                                  /\ ~(\/ s20.commit_done
+                                       \/ ~(s20.auto_commit /\ s20.owned)
+                                       \/ s20.lost
+                                       \/ s20.leaving)
+                               THEN [s20 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s20
+                    IN  [s21 EXCEPT !.revoke_due = TRUE]
+               \* PARTITION_REVOKED.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
+               ELSE IF current /\ ~s.owned
+               THEN LET s22 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s23 == [s22 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_generation
+                                           !.identity = IF s22.identity /= "none" THEN "id" ELSE "none",
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s24 == TimeoutsHeartbeatsDisabled(s23)
+                    IN  RebalanceJoinNeeded(s24)
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.heartbeat_illegal_generation.1 [J4 H4 M2 C2 H3]
+               IF current /\ s.owned
+               THEN LET s25 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s26 == [s25 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                           \* forget_generation
+                                           !.identity = IF s25.identity /= "none" THEN "id" ELSE "none",
+                                           \* lose
+                                           !.lost = TRUE,
+                                           !.callback_running = FALSE,
+                                           !.keeps = FALSE,
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s27 == TimeoutsHeartbeatsDisabled(s26)
+                        s28 == [s27 EXCEPT !.pending_said = TRUE]
+                        s29 == IF s28.fault = "none" /\ ~(~s28.revoke_due)
+                               THEN [s28 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s28
+                        s30 == IF s29.fault = "none" /\ ~s29.pending_said
+                               THEN [s29 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s29
+                        s31 == IF s30.fault = "none" /\ ~(~(s30.lost \/ s30.leaving) \/ s30.owned)
+                               THEN [s30 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s30
+                        s32 == IF /\ s31.fault = "none"
+                                  /\ ~(~s31.lost \/ s31.given /= "member" \/ ~s31.assign_due)
+                               THEN [s31 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s31
+                        s33 == IF /\ s32.fault = "none"
+                                  /\ ~(\/ s32.commit_done
+                                       \/ ~(s32.auto_commit /\ s32.owned)
+                                       \/ s32.lost
+                                       \/ s32.leaving)
+                               THEN [s32 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s32
+                    IN  [s33 EXCEPT !.revoke_due = TRUE]
+               \* COMPLETING_REBALANCE.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
+               ELSE IF current /\ ~s.owned
+               THEN LET s34 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s35 == [s34 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_generation
+                                           !.identity = IF s34.identity /= "none" THEN "id" ELSE "none",
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s36 == TimeoutsHeartbeatsDisabled(s35)
+                    IN  RebalanceJoinNeeded(s36)
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.heartbeat_illegal_generation.1 [J4 H4 M2 C2 H3]
+               IF current /\ s.owned
+               THEN LET s37 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s38 == [s37 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                           \* forget_generation
+                                           !.identity = IF s37.identity /= "none" THEN "id" ELSE "none",
+                                           \* lose
+                                           !.lost = TRUE,
+                                           !.callback_running = FALSE,
+                                           !.keeps = FALSE,
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s39 == TimeoutsHeartbeatsDisabled(s38)
+                        s40 == [s39 EXCEPT !.pending_said = TRUE]
+                        s41 == IF s40.fault = "none" /\ ~(~s40.revoke_due)
+                               THEN [s40 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s40
+                        s42 == IF s41.fault = "none" /\ ~s41.pending_said
+                               THEN [s41 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s41
+                        s43 == IF s42.fault = "none" /\ ~(~(s42.lost \/ s42.leaving) \/ s42.owned)
+                               THEN [s42 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s42
+                        s44 == IF /\ s43.fault = "none"
+                                  /\ ~(~s43.lost \/ s43.given /= "member" \/ ~s43.assign_due)
+                               THEN [s43 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s43
+                        s45 == IF /\ s44.fault = "none"
+                                  /\ ~(\/ s44.commit_done
+                                       \/ ~(s44.auto_commit /\ s44.owned)
+                                       \/ s44.lost
+                                       \/ s44.leaving)
+                               THEN [s44 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s44
+                    IN  [s45 EXCEPT !.revoke_due = TRUE]
+               \* STABLE.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
+               ELSE IF current /\ ~s.owned
+               THEN LET s46 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s47 == [s46 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_generation
+                                           !.identity = IF s46.identity /= "none" THEN "id" ELSE "none",
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s48 == TimeoutsHeartbeatsDisabled(s47)
+                    IN  RebalanceJoinNeeded(s48)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.heartbeat_illegal_generation.1 [J4 H4 C2 H3]
+               IF current /\ s.identity = "member" /\ (s.join_backoff \/ ~s.polled) /\ s.owned
+               THEN LET s49 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s50 == [s49 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                           \* forget_generation
+                                           !.identity = IF s49.identity /= "none" THEN "id" ELSE "none",
+                                           \* lose
+                                           !.lost = TRUE,
+                                           !.callback_running = FALSE,
+                                           !.keeps = FALSE,
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s51 == TimeoutsHeartbeatsDisabled(s50)
+                        s52 == [s51 EXCEPT !.pending_said = TRUE]
+                        s53 == IF s52.fault = "none" /\ ~(~s52.revoke_due)
+                               THEN [s52 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s52
+                        s54 == IF s53.fault = "none" /\ ~s53.pending_said
+                               THEN [s53 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s53
+                        s55 == IF s54.fault = "none" /\ ~(~(s54.lost \/ s54.leaving) \/ s54.owned)
+                               THEN [s54 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s54
+                        s56 == IF /\ s55.fault = "none"
+                                  /\ ~(~s55.lost \/ s55.given /= "member" \/ ~s55.assign_due)
+                               THEN [s55 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s55
+                        s57 == IF /\ s56.fault = "none"
+                                  /\ ~(\/ s56.commit_done
+                                       \/ ~(s56.auto_commit /\ s56.owned)
+                                       \/ s56.lost
+                                       \/ s56.leaving)
+                               THEN [s56 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s56
+                    IN  [s57 EXCEPT !.revoke_due = TRUE]
+               \* PREPARING_REBALANCE.heartbeat_illegal_generation.2 [J4 H4 H3 J2]
+               ELSE IF current /\ s.identity = "member" /\ (s.join_backoff \/ ~s.polled) /\ ~s.owned
+               THEN LET s58 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s59 == [s58 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_generation
+                                           !.identity = IF s58.identity /= "none" THEN "id" ELSE "none",
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s60 == TimeoutsHeartbeatsDisabled(s59)
+                    IN  RebalanceJoinNeeded(s60)
+               \* PREPARING_REBALANCE.heartbeat_illegal_generation.4 [H3]
+               ELSE IF current /\ ~(s.identity = "member" /\ (s.join_backoff \/ ~s.polled))
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s11 == [s10 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s12 == \* forget_generation
-                    [s11 EXCEPT !.identity = IF s11.identity /= "none" THEN "id" ELSE "none"]
-             s13 == \* lose
-                    [s12 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s14 == [s13 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s15 == TimeoutsHeartbeatsDisabled(s14)
-             s16 == [s15 EXCEPT !.pending_said = TRUE]
-             s17 == IF s16.fault = "none" /\ ~(~s16.revoke_due)
-                    THEN [s16 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s16
-             s18 == IF s17.fault = "none" /\ ~s17.pending_said
-                    THEN [s17 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s17
-         IN  [s18 EXCEPT !.revoke_due = TRUE]
-    \* COMPLETING_REBALANCE.heartbeat_illegal_generation.1 [J4 H4 M2 C2 H3]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current /\ s.owned
-    THEN LET s19 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.heartbeat_illegal_generation.1 [J4 C2 P3 H3]
+               IF current /\ s.identity = "member" /\ ~s.callback_running
+               THEN LET s61 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s62 == \* forget_generation
+                               [s61 EXCEPT !.identity = IF s61.identity /= "none" THEN "id" ELSE "none",
+                                           \* lose_instead
+                                           !.lost = TRUE,
+                                           !.keeps = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s62)
+               \* REVOKING_PARTITION.heartbeat_illegal_generation.2 [J4 C2 H3]
+               ELSE IF current /\ s.identity = "member" /\ s.callback_running
+               THEN LET s63 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s64 == \* forget_generation
+                               [s63 EXCEPT !.identity = IF s63.identity /= "none" THEN "id" ELSE "none",
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s64)
+               \* REVOKING_PARTITION.heartbeat_illegal_generation.4 [J9]
+               ELSE IF current /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s20 == [s19 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s21 == \* forget_generation
-                    [s20 EXCEPT !.identity = IF s20.identity /= "none" THEN "id" ELSE "none"]
-             s22 == \* lose
-                    [s21 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s23 == [s22 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s24 == TimeoutsHeartbeatsDisabled(s23)
-             s25 == [s24 EXCEPT !.pending_said = TRUE]
-             s26 == IF s25.fault = "none" /\ ~(~s25.revoke_due)
-                    THEN [s25 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s25
-             s27 == IF s26.fault = "none" /\ ~s26.pending_said
-                    THEN [s26 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s26
-         IN  [s27 EXCEPT !.revoke_due = TRUE]
-    \* STABLE.heartbeat_illegal_generation.1 [J4 H4 M2 C2 H3]
-    ELSE IF s.rebalance = "STABLE" /\ current /\ s.owned
-    THEN LET s28 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.heartbeat_illegal_generation.1 [J4 C2 H3]
+               IF current /\ s.identity = "member"
+               THEN LET s65 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s66 == \* forget_generation
+                               [s65 EXCEPT !.identity = IF s65.identity /= "none" THEN "id" ELSE "none",
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s66)
+               \* ASSIGNING_PARTITIONS.heartbeat_illegal_generation.3 [J9]
+               ELSE IF current /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s29 == [s28 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s30 == \* forget_generation
-                    [s29 EXCEPT !.identity = IF s29.identity /= "none" THEN "id" ELSE "none"]
-             s31 == \* lose
-                    [s30 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s32 == [s31 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s33 == TimeoutsHeartbeatsDisabled(s32)
-             s34 == [s33 EXCEPT !.pending_said = TRUE]
-             s35 == IF s34.fault = "none" /\ ~(~s34.revoke_due)
-                    THEN [s34 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s34
-             s36 == IF s35.fault = "none" /\ ~s35.pending_said
-                    THEN [s35 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s35
-         IN  [s36 EXCEPT !.revoke_due = TRUE]
-    \* PREPARE_REVOCATION.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current /\ ~s.owned
-    THEN LET s37 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.heartbeat_illegal_generation.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s38 == [s37 EXCEPT !.rebalance = "UNJOINED"]
-             s39 == \* forget_generation
-                    [s38 EXCEPT !.identity = IF s38.identity /= "none" THEN "id" ELSE "none"]
-             s40 == \* drop_rebalance
-                    [s39 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s41 == [s40 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s42 == TimeoutsHeartbeatsDisabled(s41)
-         IN  RebalanceJoinNeeded(s42)
-    \* PARTITION_REVOKED.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current /\ ~s.owned
-    THEN LET s43 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s44 == [s43 EXCEPT !.rebalance = "UNJOINED"]
-             s45 == \* forget_generation
-                    [s44 EXCEPT !.identity = IF s44.identity /= "none" THEN "id" ELSE "none"]
-             s46 == \* drop_rebalance
-                    [s45 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s47 == [s46 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s48 == TimeoutsHeartbeatsDisabled(s47)
-         IN  RebalanceJoinNeeded(s48)
-    \* COMPLETING_REBALANCE.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current /\ ~s.owned
-    THEN LET s49 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s50 == [s49 EXCEPT !.rebalance = "UNJOINED"]
-             s51 == \* forget_generation
-                    [s50 EXCEPT !.identity = IF s50.identity /= "none" THEN "id" ELSE "none"]
-             s52 == \* drop_rebalance
-                    [s51 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s53 == [s52 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s54 == TimeoutsHeartbeatsDisabled(s53)
-         IN  RebalanceJoinNeeded(s54)
-    \* STABLE.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
-    ELSE IF s.rebalance = "STABLE" /\ current /\ ~s.owned
-    THEN LET s55 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s56 == [s55 EXCEPT !.rebalance = "UNJOINED"]
-             s57 == \* forget_generation
-                    [s56 EXCEPT !.identity = IF s56.identity /= "none" THEN "id" ELSE "none"]
-             s58 == \* drop_rebalance
-                    [s57 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s59 == [s58 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s60 == TimeoutsHeartbeatsDisabled(s59)
-         IN  RebalanceJoinNeeded(s60)
-    \* PREPARING_REBALANCE.heartbeat_illegal_generation.1 [J4 H4 C2 H3]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ s.identity = "member"
-            /\ s.join_backoff \/ ~s.polled
-            /\ s.owned
-    THEN LET s61 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s62 == [s61 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s63 == \* forget_generation
-                    [s62 EXCEPT !.identity = IF s62.identity /= "none" THEN "id" ELSE "none"]
-             s64 == \* lose
-                    [s63 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s65 == [s64 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s66 == TimeoutsHeartbeatsDisabled(s65)
-             s67 == [s66 EXCEPT !.pending_said = TRUE]
-             s68 == IF s67.fault = "none" /\ ~(~s67.revoke_due)
-                    THEN [s67 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s67
-             s69 == IF s68.fault = "none" /\ ~s68.pending_said
-                    THEN [s68 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s68
-         IN  [s69 EXCEPT !.revoke_due = TRUE]
-    \* PREPARING_REBALANCE.heartbeat_illegal_generation.2 [J4 H4 H3 J2]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ s.identity = "member"
-            /\ s.join_backoff \/ ~s.polled
-            /\ ~s.owned
-    THEN LET s70 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s71 == [s70 EXCEPT !.rebalance = "UNJOINED"]
-             s72 == \* forget_generation
-                    [s71 EXCEPT !.identity = IF s71.identity /= "none" THEN "id" ELSE "none"]
-             s73 == \* drop_rebalance
-                    [s72 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s74 == [s73 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s75 == TimeoutsHeartbeatsDisabled(s74)
-         IN  RebalanceJoinNeeded(s75)
-    \* REVOKING_PARTITION.heartbeat_illegal_generation.1 [J4 C2 P3 H3]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ ~s.callback_running
-    THEN LET s76 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s77 == \* forget_generation
-                    [s76 EXCEPT !.identity = IF s76.identity /= "none" THEN "id" ELSE "none"]
-             s78 == \* lose_instead
-                    [s77 EXCEPT !.lost = TRUE,
-                                !.keeps = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s79 == [s78 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s79)
-    \* REVOKING_PARTITION.heartbeat_illegal_generation.2 [J4 C2 H3]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ s.callback_running
-    THEN LET s80 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s81 == \* forget_generation
-                    [s80 EXCEPT !.identity = IF s80.identity /= "none" THEN "id" ELSE "none"]
-             s82 == [s81 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s82)
-    \* ASSIGNING_PARTITIONS.heartbeat_illegal_generation.1 [J4 C2 H3]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current /\ s.identity = "member"
-    THEN LET s83 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s84 == \* forget_generation
-                    [s83 EXCEPT !.identity = IF s83.identity /= "none" THEN "id" ELSE "none"]
-             s85 == [s84 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s85)
-    \* UNJOINED.heartbeat_illegal_generation.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.heartbeat_illegal_generation.4 [H3]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ ~(s.identity = "member" /\ (s.join_backoff \/ ~s.polled))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.heartbeat_illegal_generation.4 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.heartbeat_illegal_generation.3 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: OffsetCommit: an older or newer generation
 RebalanceCommitIllegalGeneration(s, current) ==
-    \* PREPARE_REVOCATION.commit_illegal_generation.1 [J4 H4 M2 C2 H3]
-    IF /\ s.rebalance = "PREPARE_REVOCATION"
-       /\ current
-       /\ s.coordinator_known
-       /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-       /\ s.owned
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s3 == \* forget_generation
-                   [s2 EXCEPT !.identity = IF s2.identity /= "none" THEN "id" ELSE "none"]
-             s4 == \* lose
-                   [s3 EXCEPT !.lost = TRUE,
-                              !.callback_running = FALSE,
-                              !.keeps = FALSE,
-                              !.commit_step = "none",
-                              !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.will_own = FALSE]
-             s5 == [s4 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s6 == TimeoutsHeartbeatsDisabled(s5)
-             s7 == [s6 EXCEPT !.pending_said = TRUE]
-             s8 == IF s7.fault = "none" /\ ~(~s7.revoke_due)
-                   THEN [s7 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s7
-             s9 == IF s8.fault = "none" /\ ~s8.pending_said
-                   THEN [s8 EXCEPT !.fault = "paused-before-revoked"]
-                   ELSE s8
-         IN  [s9 EXCEPT !.revoke_due = TRUE]
-    \* PARTITION_REVOKED.commit_illegal_generation.1 [J4 H4 M2 C2 H3]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.owned
-    THEN LET s10 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.commit_illegal_generation.1 [J4 H4 M2 C2 H3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.owned
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* forget_generation
+                                         !.identity = IF s1.identity /= "none" THEN "id" ELSE "none",
+                                         \* lose
+                                         !.lost = TRUE,
+                                         !.callback_running = FALSE,
+                                         !.keeps = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.will_own = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s3 == TimeoutsHeartbeatsDisabled(s2)
+                        s4 == [s3 EXCEPT !.pending_said = TRUE]
+                        s5 == IF s4.fault = "none" /\ ~(~s4.revoke_due)
+                              THEN [s4 EXCEPT !.fault = "callbacks-alternate"]
+                              ELSE s4
+                        s6 == IF s5.fault = "none" /\ ~s5.pending_said
+                              THEN [s5 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s5
+                        s7 == IF s6.fault = "none" /\ ~(~(s6.lost \/ s6.leaving) \/ s6.owned)
+                              THEN [s6 EXCEPT !.fault = "lost-was-owned"]
+                              ELSE s6
+                        s8 == IF /\ s7.fault = "none"
+                                 /\ ~(~s7.lost \/ s7.given /= "member" \/ ~s7.assign_due)
+                              THEN [s7 EXCEPT !.fault = "lost-by-losing"]
+                              ELSE s7
+                        s9 == IF /\ s8.fault = "none"
+                                 /\ ~(\/ s8.commit_done
+                                      \/ ~(s8.auto_commit /\ s8.owned)
+                                      \/ s8.lost
+                                      \/ s8.leaving)
+                              THEN [s8 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s8
+                    IN  [s9 EXCEPT !.revoke_due = TRUE]
+               \* PREPARE_REVOCATION.commit_illegal_generation.2 [J4 H4 M2 H3 J2]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ ~s.owned
+               THEN LET s10 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s11 == [s10 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_generation
+                                           !.identity = IF s10.identity /= "none" THEN "id" ELSE "none",
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s12 == TimeoutsHeartbeatsDisabled(s11)
+                    IN  RebalanceJoinNeeded(s12)
+               \* PREPARE_REVOCATION.commit_illegal_generation.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s11 == [s10 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s12 == \* forget_generation
-                    [s11 EXCEPT !.identity = IF s11.identity /= "none" THEN "id" ELSE "none"]
-             s13 == \* lose
-                    [s12 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s14 == [s13 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s15 == TimeoutsHeartbeatsDisabled(s14)
-             s16 == [s15 EXCEPT !.pending_said = TRUE]
-             s17 == IF s16.fault = "none" /\ ~(~s16.revoke_due)
-                    THEN [s16 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s16
-             s18 == IF s17.fault = "none" /\ ~s17.pending_said
-                    THEN [s17 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s17
-         IN  [s18 EXCEPT !.revoke_due = TRUE]
-    \* STABLE.commit_illegal_generation.1 [J4 H4 M2 C2 H3]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.owned
-    THEN LET s19 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.commit_illegal_generation.1 [J4 H4 M2 C2 H3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.owned
+               THEN LET s13 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s14 == [s13 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                           \* forget_generation
+                                           !.identity = IF s13.identity /= "none" THEN "id" ELSE "none",
+                                           \* lose
+                                           !.lost = TRUE,
+                                           !.callback_running = FALSE,
+                                           !.keeps = FALSE,
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s15 == TimeoutsHeartbeatsDisabled(s14)
+                        s16 == [s15 EXCEPT !.pending_said = TRUE]
+                        s17 == IF s16.fault = "none" /\ ~(~s16.revoke_due)
+                               THEN [s16 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s16
+                        s18 == IF s17.fault = "none" /\ ~s17.pending_said
+                               THEN [s17 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s17
+                        s19 == IF s18.fault = "none" /\ ~(~(s18.lost \/ s18.leaving) \/ s18.owned)
+                               THEN [s18 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s18
+                        s20 == IF /\ s19.fault = "none"
+                                  /\ ~(~s19.lost \/ s19.given /= "member" \/ ~s19.assign_due)
+                               THEN [s19 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s19
+                        s21 == IF /\ s20.fault = "none"
+                                  /\ ~(\/ s20.commit_done
+                                       \/ ~(s20.auto_commit /\ s20.owned)
+                                       \/ s20.lost
+                                       \/ s20.leaving)
+                               THEN [s20 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s20
+                    IN  [s21 EXCEPT !.revoke_due = TRUE]
+               \* PARTITION_REVOKED.commit_illegal_generation.2 [J4 H4 M2 H3 J2]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ ~s.owned
+               THEN LET s22 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s23 == [s22 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_generation
+                                           !.identity = IF s22.identity /= "none" THEN "id" ELSE "none",
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s24 == TimeoutsHeartbeatsDisabled(s23)
+                    IN  RebalanceJoinNeeded(s24)
+               \* PARTITION_REVOKED.commit_illegal_generation.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s20 == [s19 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s21 == \* forget_generation
-                    [s20 EXCEPT !.identity = IF s20.identity /= "none" THEN "id" ELSE "none"]
-             s22 == \* lose
-                    [s21 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s23 == [s22 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s24 == TimeoutsHeartbeatsDisabled(s23)
-             s25 == [s24 EXCEPT !.pending_said = TRUE]
-             s26 == IF s25.fault = "none" /\ ~(~s25.revoke_due)
-                    THEN [s25 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s25
-             s27 == IF s26.fault = "none" /\ ~s26.pending_said
-                    THEN [s26 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s26
-         IN  [s27 EXCEPT !.revoke_due = TRUE]
-    \* PREPARE_REVOCATION.commit_illegal_generation.2 [J4 H4 M2 H3 J2]
-    ELSE IF /\ s.rebalance = "PREPARE_REVOCATION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ ~s.owned
-    THEN LET s28 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.commit_illegal_generation.1 [J4 H4 M2 C2 H3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.owned
+               THEN LET s25 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s26 == [s25 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                           \* forget_generation
+                                           !.identity = IF s25.identity /= "none" THEN "id" ELSE "none",
+                                           \* lose
+                                           !.lost = TRUE,
+                                           !.callback_running = FALSE,
+                                           !.keeps = FALSE,
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s27 == TimeoutsHeartbeatsDisabled(s26)
+                        s28 == [s27 EXCEPT !.pending_said = TRUE]
+                        s29 == IF s28.fault = "none" /\ ~(~s28.revoke_due)
+                               THEN [s28 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s28
+                        s30 == IF s29.fault = "none" /\ ~s29.pending_said
+                               THEN [s29 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s29
+                        s31 == IF s30.fault = "none" /\ ~(~(s30.lost \/ s30.leaving) \/ s30.owned)
+                               THEN [s30 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s30
+                        s32 == IF /\ s31.fault = "none"
+                                  /\ ~(~s31.lost \/ s31.given /= "member" \/ ~s31.assign_due)
+                               THEN [s31 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s31
+                        s33 == IF /\ s32.fault = "none"
+                                  /\ ~(\/ s32.commit_done
+                                       \/ ~(s32.auto_commit /\ s32.owned)
+                                       \/ s32.lost
+                                       \/ s32.leaving)
+                               THEN [s32 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s32
+                    IN  [s33 EXCEPT !.revoke_due = TRUE]
+               \* STABLE.commit_illegal_generation.2 [J4 H4 M2 H3 J2]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ ~s.owned
+               THEN LET s34 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s35 == [s34 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_generation
+                                           !.identity = IF s34.identity /= "none" THEN "id" ELSE "none",
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s36 == TimeoutsHeartbeatsDisabled(s35)
+                    IN  RebalanceJoinNeeded(s36)
+               \* STABLE.commit_illegal_generation.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s29 == [s28 EXCEPT !.rebalance = "UNJOINED"]
-             s30 == \* forget_generation
-                    [s29 EXCEPT !.identity = IF s29.identity /= "none" THEN "id" ELSE "none"]
-             s31 == \* drop_rebalance
-                    [s30 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s32 == [s31 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s33 == TimeoutsHeartbeatsDisabled(s32)
-         IN  RebalanceJoinNeeded(s33)
-    \* PARTITION_REVOKED.commit_illegal_generation.2 [J4 H4 M2 H3 J2]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ ~s.owned
-    THEN LET s34 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.commit_illegal_generation.1 [J4 C2 P3 H3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.identity = "member"
+                  /\ ~s.callback_running
+               THEN LET s37 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s38 == \* forget_generation
+                               [s37 EXCEPT !.identity = IF s37.identity /= "none" THEN "id" ELSE "none",
+                                           \* lose_instead
+                                           !.lost = TRUE,
+                                           !.keeps = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s38)
+               \* REVOKING_PARTITION.commit_illegal_generation.2 [J4 C2 H3]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.identity = "member"
+                       /\ s.callback_running
+               THEN LET s39 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s40 == \* forget_generation
+                               [s39 EXCEPT !.identity = IF s39.identity /= "none" THEN "id" ELSE "none",
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s40)
+               \* REVOKING_PARTITION.commit_illegal_generation.4 [M7]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s35 == [s34 EXCEPT !.rebalance = "UNJOINED"]
-             s36 == \* forget_generation
-                    [s35 EXCEPT !.identity = IF s35.identity /= "none" THEN "id" ELSE "none"]
-             s37 == \* drop_rebalance
-                    [s36 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s38 == [s37 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s39 == TimeoutsHeartbeatsDisabled(s38)
-         IN  RebalanceJoinNeeded(s39)
-    \* STABLE.commit_illegal_generation.2 [J4 H4 M2 H3 J2]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ ~s.owned
-    THEN LET s40 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               \* REVOKING_PARTITION.commit_illegal_generation.5 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s41 == [s40 EXCEPT !.rebalance = "UNJOINED"]
-             s42 == \* forget_generation
-                    [s41 EXCEPT !.identity = IF s41.identity /= "none" THEN "id" ELSE "none"]
-             s43 == \* drop_rebalance
-                    [s42 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s44 == [s43 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s45 == TimeoutsHeartbeatsDisabled(s44)
-         IN  RebalanceJoinNeeded(s45)
-    \* REVOKING_PARTITION.commit_illegal_generation.1 [J4 C2 P3 H3]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity = "member"
-            /\ ~s.callback_running
-    THEN LET s46 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.commit_illegal_generation.1 [J4 C2 H3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.identity = "member"
+               THEN LET s41 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s42 == \* forget_generation
+                               [s41 EXCEPT !.identity = IF s41.identity /= "none" THEN "id" ELSE "none",
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s42)
+               \* ASSIGNING_PARTITIONS.commit_illegal_generation.3 [M7]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s47 == \* forget_generation
-                    [s46 EXCEPT !.identity = IF s46.identity /= "none" THEN "id" ELSE "none"]
-             s48 == \* lose_instead
-                    [s47 EXCEPT !.lost = TRUE,
-                                !.keeps = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s49 == [s48 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s49)
-    \* REVOKING_PARTITION.commit_illegal_generation.2 [J4 C2 H3]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity = "member"
-            /\ s.callback_running
-    THEN LET s50 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               \* ASSIGNING_PARTITIONS.commit_illegal_generation.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s51 == \* forget_generation
-                    [s50 EXCEPT !.identity = IF s50.identity /= "none" THEN "id" ELSE "none"]
-             s52 == [s51 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s52)
-    \* ASSIGNING_PARTITIONS.commit_illegal_generation.1 [J4 C2 H3]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity = "member"
-    THEN LET s53 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.commit_illegal_generation.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s54 == \* forget_generation
-                    [s53 EXCEPT !.identity = IF s53.identity /= "none" THEN "id" ELSE "none"]
-             s55 == [s54 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s55)
-    \* REVOKING_PARTITION.commit_illegal_generation.4 [M7]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.commit_illegal_generation.3 [M7]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* UNJOINED.commit_illegal_generation.2 [M7]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.commit_illegal_generation.2 [M7]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.commit_illegal_generation.2 [M7]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.commit_illegal_generation.4 [M7]
-    ELSE IF /\ s.rebalance = "PREPARE_REVOCATION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.commit_illegal_generation.4 [M7]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.commit_illegal_generation.4 [M7]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.commit_illegal_generation.5 [M7]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.commit_illegal_generation.4 [M7]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.commit_illegal_generation.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.commit_illegal_generation.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: Heartbeat: another process has this instance id
 RebalanceHeartbeatFenced(s, current) ==
-    \* PREPARE_REVOCATION.heartbeat_fenced.1 [X2 C2 H3]
-    IF s.rebalance = "PREPARE_REVOCATION" /\ current /\ s.owned
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s3 == \* forget_identity
-                   [s2 EXCEPT !.identity = "none"]
-             s4 == \* await_poll
-                   [s3 EXCEPT !.polled = FALSE]
-             s5 == \* lose
-                   [s4 EXCEPT !.lost = TRUE,
-                              !.callback_running = FALSE,
-                              !.keeps = FALSE,
-                              !.commit_step = "none",
-                              !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.will_own = FALSE]
-             s6 == [s5 EXCEPT !.raised = TRUE]
-             s7 == [s6 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s8 == TimeoutsHeartbeatsDisabled(s7)
-             s9 == [s8 EXCEPT !.pending_said = TRUE]
-             s10 == IF s9.fault = "none" /\ ~(~s9.revoke_due)
-                    THEN [s9 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s9
-             s11 == IF s10.fault = "none" /\ ~s10.pending_said
-                    THEN [s10 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s10
-         IN  [s11 EXCEPT !.revoke_due = TRUE]
-    \* PARTITION_REVOKED.heartbeat_fenced.1 [X2 C2 H3]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current /\ s.owned
-    THEN LET s12 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.heartbeat_fenced.1 [X2 C2 H3]
+               IF current /\ s.owned
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* lose
+                                         !.lost = TRUE,
+                                         !.callback_running = FALSE,
+                                         !.keeps = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.will_own = FALSE,
+                                         !.raised = TRUE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s3 == TimeoutsHeartbeatsDisabled(s2)
+                        s4 == [s3 EXCEPT !.pending_said = TRUE]
+                        s5 == IF s4.fault = "none" /\ ~(~s4.revoke_due)
+                              THEN [s4 EXCEPT !.fault = "callbacks-alternate"]
+                              ELSE s4
+                        s6 == IF s5.fault = "none" /\ ~s5.pending_said
+                              THEN [s5 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s5
+                        s7 == IF s6.fault = "none" /\ ~(~(s6.lost \/ s6.leaving) \/ s6.owned)
+                              THEN [s6 EXCEPT !.fault = "lost-was-owned"]
+                              ELSE s6
+                        s8 == IF /\ s7.fault = "none"
+                                 /\ ~(~s7.lost \/ s7.given /= "member" \/ ~s7.assign_due)
+                              THEN [s7 EXCEPT !.fault = "lost-by-losing"]
+                              ELSE s7
+                        s9 == IF /\ s8.fault = "none"
+                                 /\ ~(\/ s8.commit_done
+                                      \/ ~(s8.auto_commit /\ s8.owned)
+                                      \/ s8.lost
+                                      \/ s8.leaving)
+                              THEN [s8 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s8
+                    IN  [s9 EXCEPT !.revoke_due = TRUE]
+               \* PREPARE_REVOCATION.heartbeat_fenced.2 [X2 H3]
+               ELSE IF current /\ ~s.owned
+               THEN LET s10 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s11 == [s10 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* await_poll
+                                           !.polled = FALSE,
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.raised = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s11)
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.heartbeat_fenced.1 [X2 C2 H3]
+               IF current /\ s.owned
+               THEN LET s12 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s13 == [s12 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* await_poll
+                                           !.polled = FALSE,
+                                           \* lose
+                                           !.lost = TRUE,
+                                           !.callback_running = FALSE,
+                                           !.keeps = FALSE,
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.raised = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s14 == TimeoutsHeartbeatsDisabled(s13)
+                        s15 == [s14 EXCEPT !.pending_said = TRUE]
+                        s16 == IF s15.fault = "none" /\ ~(~s15.revoke_due)
+                               THEN [s15 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s15
+                        s17 == IF s16.fault = "none" /\ ~s16.pending_said
+                               THEN [s16 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s16
+                        s18 == IF s17.fault = "none" /\ ~(~(s17.lost \/ s17.leaving) \/ s17.owned)
+                               THEN [s17 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s17
+                        s19 == IF /\ s18.fault = "none"
+                                  /\ ~(~s18.lost \/ s18.given /= "member" \/ ~s18.assign_due)
+                               THEN [s18 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s18
+                        s20 == IF /\ s19.fault = "none"
+                                  /\ ~(\/ s19.commit_done
+                                       \/ ~(s19.auto_commit /\ s19.owned)
+                                       \/ s19.lost
+                                       \/ s19.leaving)
+                               THEN [s19 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s19
+                    IN  [s20 EXCEPT !.revoke_due = TRUE]
+               \* PARTITION_REVOKED.heartbeat_fenced.2 [X2 H3]
+               ELSE IF current /\ ~s.owned
+               THEN LET s21 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s22 == [s21 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* await_poll
+                                           !.polled = FALSE,
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.raised = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s22)
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.heartbeat_fenced.1 [X2 C2 H3]
+               IF current /\ s.owned
+               THEN LET s23 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s24 == [s23 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* await_poll
+                                           !.polled = FALSE,
+                                           \* lose
+                                           !.lost = TRUE,
+                                           !.callback_running = FALSE,
+                                           !.keeps = FALSE,
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.raised = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s25 == TimeoutsHeartbeatsDisabled(s24)
+                        s26 == [s25 EXCEPT !.pending_said = TRUE]
+                        s27 == IF s26.fault = "none" /\ ~(~s26.revoke_due)
+                               THEN [s26 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s26
+                        s28 == IF s27.fault = "none" /\ ~s27.pending_said
+                               THEN [s27 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s27
+                        s29 == IF s28.fault = "none" /\ ~(~(s28.lost \/ s28.leaving) \/ s28.owned)
+                               THEN [s28 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s28
+                        s30 == IF /\ s29.fault = "none"
+                                  /\ ~(~s29.lost \/ s29.given /= "member" \/ ~s29.assign_due)
+                               THEN [s29 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s29
+                        s31 == IF /\ s30.fault = "none"
+                                  /\ ~(\/ s30.commit_done
+                                       \/ ~(s30.auto_commit /\ s30.owned)
+                                       \/ s30.lost
+                                       \/ s30.leaving)
+                               THEN [s30 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s30
+                    IN  [s31 EXCEPT !.revoke_due = TRUE]
+               \* COMPLETING_REBALANCE.heartbeat_fenced.2 [X2 H3]
+               ELSE IF current /\ ~s.owned
+               THEN LET s32 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s33 == [s32 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* await_poll
+                                           !.polled = FALSE,
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.raised = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s33)
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.heartbeat_fenced.1 [X2 C2 H3]
+               IF current /\ s.owned
+               THEN LET s34 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s35 == [s34 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* await_poll
+                                           !.polled = FALSE,
+                                           \* lose
+                                           !.lost = TRUE,
+                                           !.callback_running = FALSE,
+                                           !.keeps = FALSE,
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.raised = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s36 == TimeoutsHeartbeatsDisabled(s35)
+                        s37 == [s36 EXCEPT !.pending_said = TRUE]
+                        s38 == IF s37.fault = "none" /\ ~(~s37.revoke_due)
+                               THEN [s37 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s37
+                        s39 == IF s38.fault = "none" /\ ~s38.pending_said
+                               THEN [s38 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s38
+                        s40 == IF s39.fault = "none" /\ ~(~(s39.lost \/ s39.leaving) \/ s39.owned)
+                               THEN [s39 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s39
+                        s41 == IF /\ s40.fault = "none"
+                                  /\ ~(~s40.lost \/ s40.given /= "member" \/ ~s40.assign_due)
+                               THEN [s40 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s40
+                        s42 == IF /\ s41.fault = "none"
+                                  /\ ~(\/ s41.commit_done
+                                       \/ ~(s41.auto_commit /\ s41.owned)
+                                       \/ s41.lost
+                                       \/ s41.leaving)
+                               THEN [s41 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s41
+                    IN  [s42 EXCEPT !.revoke_due = TRUE]
+               \* STABLE.heartbeat_fenced.2 [X2 H3]
+               ELSE IF current /\ ~s.owned
+               THEN LET s43 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s44 == [s43 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* await_poll
+                                           !.polled = FALSE,
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.raised = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s44)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.heartbeat_fenced.1 [X2 C2 H3]
+               IF current /\ s.identity = "member" /\ (s.join_backoff \/ ~s.polled) /\ s.owned
+               THEN LET s45 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s46 == [s45 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* await_poll
+                                           !.polled = FALSE,
+                                           \* lose
+                                           !.lost = TRUE,
+                                           !.callback_running = FALSE,
+                                           !.keeps = FALSE,
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.raised = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s47 == TimeoutsHeartbeatsDisabled(s46)
+                        s48 == [s47 EXCEPT !.pending_said = TRUE]
+                        s49 == IF s48.fault = "none" /\ ~(~s48.revoke_due)
+                               THEN [s48 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s48
+                        s50 == IF s49.fault = "none" /\ ~s49.pending_said
+                               THEN [s49 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s49
+                        s51 == IF s50.fault = "none" /\ ~(~(s50.lost \/ s50.leaving) \/ s50.owned)
+                               THEN [s50 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s50
+                        s52 == IF /\ s51.fault = "none"
+                                  /\ ~(~s51.lost \/ s51.given /= "member" \/ ~s51.assign_due)
+                               THEN [s51 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s51
+                        s53 == IF /\ s52.fault = "none"
+                                  /\ ~(\/ s52.commit_done
+                                       \/ ~(s52.auto_commit /\ s52.owned)
+                                       \/ s52.lost
+                                       \/ s52.leaving)
+                               THEN [s52 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s52
+                    IN  [s53 EXCEPT !.revoke_due = TRUE]
+               \* PREPARING_REBALANCE.heartbeat_fenced.2 [X2 H3]
+               ELSE IF current /\ s.identity = "member" /\ (s.join_backoff \/ ~s.polled) /\ ~s.owned
+               THEN LET s54 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s55 == [s54 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* await_poll
+                                           !.polled = FALSE,
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.raised = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s55)
+               \* PREPARING_REBALANCE.heartbeat_fenced.4 [H3]
+               ELSE IF current /\ ~(s.identity = "member" /\ (s.join_backoff \/ ~s.polled))
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s13 == [s12 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s14 == \* forget_identity
-                    [s13 EXCEPT !.identity = "none"]
-             s15 == \* await_poll
-                    [s14 EXCEPT !.polled = FALSE]
-             s16 == \* lose
-                    [s15 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s17 == [s16 EXCEPT !.raised = TRUE]
-             s18 == [s17 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s19 == TimeoutsHeartbeatsDisabled(s18)
-             s20 == [s19 EXCEPT !.pending_said = TRUE]
-             s21 == IF s20.fault = "none" /\ ~(~s20.revoke_due)
-                    THEN [s20 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s20
-             s22 == IF s21.fault = "none" /\ ~s21.pending_said
-                    THEN [s21 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s21
-         IN  [s22 EXCEPT !.revoke_due = TRUE]
-    \* COMPLETING_REBALANCE.heartbeat_fenced.1 [X2 C2 H3]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current /\ s.owned
-    THEN LET s23 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.heartbeat_fenced.1 [X2 C2 P3 H3]
+               IF current /\ s.identity = "member" /\ ~s.callback_running
+               THEN LET s56 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s57 == \* forget_identity
+                               [s56 EXCEPT !.identity = "none",
+                                           \* await_poll
+                                           !.polled = FALSE,
+                                           \* lose_instead
+                                           !.lost = TRUE,
+                                           !.keeps = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.raised = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s57)
+               \* REVOKING_PARTITION.heartbeat_fenced.2 [X2 C2 H3]
+               ELSE IF current /\ s.identity = "member" /\ s.callback_running
+               THEN LET s58 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s59 == \* forget_identity
+                               [s58 EXCEPT !.identity = "none",
+                                           \* await_poll
+                                           !.polled = FALSE,
+                                           !.raised = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s59)
+               \* REVOKING_PARTITION.heartbeat_fenced.4 [J9]
+               ELSE IF current /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s24 == [s23 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s25 == \* forget_identity
-                    [s24 EXCEPT !.identity = "none"]
-             s26 == \* await_poll
-                    [s25 EXCEPT !.polled = FALSE]
-             s27 == \* lose
-                    [s26 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s28 == [s27 EXCEPT !.raised = TRUE]
-             s29 == [s28 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s30 == TimeoutsHeartbeatsDisabled(s29)
-             s31 == [s30 EXCEPT !.pending_said = TRUE]
-             s32 == IF s31.fault = "none" /\ ~(~s31.revoke_due)
-                    THEN [s31 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s31
-             s33 == IF s32.fault = "none" /\ ~s32.pending_said
-                    THEN [s32 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s32
-         IN  [s33 EXCEPT !.revoke_due = TRUE]
-    \* STABLE.heartbeat_fenced.1 [X2 C2 H3]
-    ELSE IF s.rebalance = "STABLE" /\ current /\ s.owned
-    THEN LET s34 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.heartbeat_fenced.1 [X2 C2 H3]
+               IF current /\ s.identity = "member"
+               THEN LET s60 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s61 == \* forget_identity
+                               [s60 EXCEPT !.identity = "none",
+                                           \* await_poll
+                                           !.polled = FALSE,
+                                           !.raised = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s61)
+               \* ASSIGNING_PARTITIONS.heartbeat_fenced.3 [J9]
+               ELSE IF current /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s35 == [s34 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s36 == \* forget_identity
-                    [s35 EXCEPT !.identity = "none"]
-             s37 == \* await_poll
-                    [s36 EXCEPT !.polled = FALSE]
-             s38 == \* lose
-                    [s37 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s39 == [s38 EXCEPT !.raised = TRUE]
-             s40 == [s39 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s41 == TimeoutsHeartbeatsDisabled(s40)
-             s42 == [s41 EXCEPT !.pending_said = TRUE]
-             s43 == IF s42.fault = "none" /\ ~(~s42.revoke_due)
-                    THEN [s42 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s42
-             s44 == IF s43.fault = "none" /\ ~s43.pending_said
-                    THEN [s43 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s43
-         IN  [s44 EXCEPT !.revoke_due = TRUE]
-    \* PREPARE_REVOCATION.heartbeat_fenced.2 [X2 H3]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ current /\ ~s.owned
-    THEN LET s45 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.heartbeat_fenced.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s46 == [s45 EXCEPT !.rebalance = "UNJOINED"]
-             s47 == \* forget_identity
-                    [s46 EXCEPT !.identity = "none"]
-             s48 == \* await_poll
-                    [s47 EXCEPT !.polled = FALSE]
-             s49 == \* drop_rebalance
-                    [s48 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s50 == [s49 EXCEPT !.raised = TRUE]
-             s51 == [s50 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s51)
-    \* PARTITION_REVOKED.heartbeat_fenced.2 [X2 H3]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ current /\ ~s.owned
-    THEN LET s52 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s53 == [s52 EXCEPT !.rebalance = "UNJOINED"]
-             s54 == \* forget_identity
-                    [s53 EXCEPT !.identity = "none"]
-             s55 == \* await_poll
-                    [s54 EXCEPT !.polled = FALSE]
-             s56 == \* drop_rebalance
-                    [s55 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s57 == [s56 EXCEPT !.raised = TRUE]
-             s58 == [s57 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s58)
-    \* COMPLETING_REBALANCE.heartbeat_fenced.2 [X2 H3]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current /\ ~s.owned
-    THEN LET s59 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s60 == [s59 EXCEPT !.rebalance = "UNJOINED"]
-             s61 == \* forget_identity
-                    [s60 EXCEPT !.identity = "none"]
-             s62 == \* await_poll
-                    [s61 EXCEPT !.polled = FALSE]
-             s63 == \* drop_rebalance
-                    [s62 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s64 == [s63 EXCEPT !.raised = TRUE]
-             s65 == [s64 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s65)
-    \* STABLE.heartbeat_fenced.2 [X2 H3]
-    ELSE IF s.rebalance = "STABLE" /\ current /\ ~s.owned
-    THEN LET s66 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s67 == [s66 EXCEPT !.rebalance = "UNJOINED"]
-             s68 == \* forget_identity
-                    [s67 EXCEPT !.identity = "none"]
-             s69 == \* await_poll
-                    [s68 EXCEPT !.polled = FALSE]
-             s70 == \* drop_rebalance
-                    [s69 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s71 == [s70 EXCEPT !.raised = TRUE]
-             s72 == [s71 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s72)
-    \* PREPARING_REBALANCE.heartbeat_fenced.1 [X2 C2 H3]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ s.identity = "member"
-            /\ s.join_backoff \/ ~s.polled
-            /\ s.owned
-    THEN LET s73 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s74 == [s73 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s75 == \* forget_identity
-                    [s74 EXCEPT !.identity = "none"]
-             s76 == \* await_poll
-                    [s75 EXCEPT !.polled = FALSE]
-             s77 == \* lose
-                    [s76 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s78 == [s77 EXCEPT !.raised = TRUE]
-             s79 == [s78 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s80 == TimeoutsHeartbeatsDisabled(s79)
-             s81 == [s80 EXCEPT !.pending_said = TRUE]
-             s82 == IF s81.fault = "none" /\ ~(~s81.revoke_due)
-                    THEN [s81 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s81
-             s83 == IF s82.fault = "none" /\ ~s82.pending_said
-                    THEN [s82 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s82
-         IN  [s83 EXCEPT !.revoke_due = TRUE]
-    \* PREPARING_REBALANCE.heartbeat_fenced.2 [X2 H3]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ s.identity = "member"
-            /\ s.join_backoff \/ ~s.polled
-            /\ ~s.owned
-    THEN LET s84 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s85 == [s84 EXCEPT !.rebalance = "UNJOINED"]
-             s86 == \* forget_identity
-                    [s85 EXCEPT !.identity = "none"]
-             s87 == \* await_poll
-                    [s86 EXCEPT !.polled = FALSE]
-             s88 == \* drop_rebalance
-                    [s87 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s89 == [s88 EXCEPT !.raised = TRUE]
-             s90 == [s89 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s90)
-    \* REVOKING_PARTITION.heartbeat_fenced.1 [X2 C2 P3 H3]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ ~s.callback_running
-    THEN LET s91 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s92 == \* forget_identity
-                    [s91 EXCEPT !.identity = "none"]
-             s93 == \* await_poll
-                    [s92 EXCEPT !.polled = FALSE]
-             s94 == \* lose_instead
-                    [s93 EXCEPT !.lost = TRUE,
-                                !.keeps = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s95 == [s94 EXCEPT !.raised = TRUE]
-             s96 == [s95 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s96)
-    \* REVOKING_PARTITION.heartbeat_fenced.2 [X2 C2 H3]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity = "member" /\ s.callback_running
-    THEN LET s97 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                    ELSE s
-             s98 == \* forget_identity
-                    [s97 EXCEPT !.identity = "none"]
-             s99 == \* await_poll
-                    [s98 EXCEPT !.polled = FALSE]
-             s100 == [s99 EXCEPT !.raised = TRUE]
-             s101 == [s100 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE,
-                                  !.beat_due = FALSE,
-                                  !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s101)
-    \* ASSIGNING_PARTITIONS.heartbeat_fenced.1 [X2 C2 H3]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current /\ s.identity = "member"
-    THEN LET s102 == IF s.fault = "none" /\ ~current
-                     THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                     ELSE s
-             s103 == \* forget_identity
-                     [s102 EXCEPT !.identity = "none"]
-             s104 == \* await_poll
-                     [s103 EXCEPT !.polled = FALSE]
-             s105 == [s104 EXCEPT !.raised = TRUE]
-             s106 == [s105 EXCEPT !.in_group = FALSE,
-                                  !.heartbeat_out = FALSE,
-                                  !.beat_due = FALSE,
-                                  !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s106)
-    \* UNJOINED.heartbeat_fenced.2 [J9]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.heartbeat_fenced.4 [H3]
-    ELSE IF /\ s.rebalance = "PREPARING_REBALANCE"
-            /\ current
-            /\ ~(s.identity = "member" /\ (s.join_backoff \/ ~s.polled))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.heartbeat_fenced.4 [J9]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ current /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.heartbeat_fenced.3 [J9]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ current /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: OffsetCommit: another process has this instance id
 RebalanceCommitFenced(s, current) ==
-    \* PREPARE_REVOCATION.commit_fenced.1 [X2 C2 H3]
-    IF /\ s.rebalance = "PREPARE_REVOCATION"
-       /\ current
-       /\ s.coordinator_known
-       /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-       /\ s.owned
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s3 == \* forget_identity
-                   [s2 EXCEPT !.identity = "none"]
-             s4 == \* await_poll
-                   [s3 EXCEPT !.polled = FALSE]
-             s5 == \* lose
-                   [s4 EXCEPT !.lost = TRUE,
-                              !.callback_running = FALSE,
-                              !.keeps = FALSE,
-                              !.commit_step = "none",
-                              !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.will_own = FALSE]
-             s6 == [s5 EXCEPT !.raised = TRUE]
-             s7 == [s6 EXCEPT !.in_group = FALSE,
-                              !.heartbeat_out = FALSE,
-                              !.beat_due = FALSE,
-                              !.poll_late = FALSE]
-             s8 == TimeoutsHeartbeatsDisabled(s7)
-             s9 == [s8 EXCEPT !.pending_said = TRUE]
-             s10 == IF s9.fault = "none" /\ ~(~s9.revoke_due)
-                    THEN [s9 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s9
-             s11 == IF s10.fault = "none" /\ ~s10.pending_said
-                    THEN [s10 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s10
-         IN  [s11 EXCEPT !.revoke_due = TRUE]
-    \* PARTITION_REVOKED.commit_fenced.1 [X2 C2 H3]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.owned
-    THEN LET s12 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.commit_fenced.1 [X2 C2 H3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.owned
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* lose
+                                         !.lost = TRUE,
+                                         !.callback_running = FALSE,
+                                         !.keeps = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.will_own = FALSE,
+                                         !.raised = TRUE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s3 == TimeoutsHeartbeatsDisabled(s2)
+                        s4 == [s3 EXCEPT !.pending_said = TRUE]
+                        s5 == IF s4.fault = "none" /\ ~(~s4.revoke_due)
+                              THEN [s4 EXCEPT !.fault = "callbacks-alternate"]
+                              ELSE s4
+                        s6 == IF s5.fault = "none" /\ ~s5.pending_said
+                              THEN [s5 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s5
+                        s7 == IF s6.fault = "none" /\ ~(~(s6.lost \/ s6.leaving) \/ s6.owned)
+                              THEN [s6 EXCEPT !.fault = "lost-was-owned"]
+                              ELSE s6
+                        s8 == IF /\ s7.fault = "none"
+                                 /\ ~(~s7.lost \/ s7.given /= "member" \/ ~s7.assign_due)
+                              THEN [s7 EXCEPT !.fault = "lost-by-losing"]
+                              ELSE s7
+                        s9 == IF /\ s8.fault = "none"
+                                 /\ ~(\/ s8.commit_done
+                                      \/ ~(s8.auto_commit /\ s8.owned)
+                                      \/ s8.lost
+                                      \/ s8.leaving)
+                              THEN [s8 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s8
+                    IN  [s9 EXCEPT !.revoke_due = TRUE]
+               \* PREPARE_REVOCATION.commit_fenced.2 [X2 H3]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ ~s.owned
+               THEN LET s10 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s11 == [s10 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* await_poll
+                                           !.polled = FALSE,
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.raised = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s11)
+               \* PREPARE_REVOCATION.commit_fenced.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s13 == [s12 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s14 == \* forget_identity
-                    [s13 EXCEPT !.identity = "none"]
-             s15 == \* await_poll
-                    [s14 EXCEPT !.polled = FALSE]
-             s16 == \* lose
-                    [s15 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s17 == [s16 EXCEPT !.raised = TRUE]
-             s18 == [s17 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s19 == TimeoutsHeartbeatsDisabled(s18)
-             s20 == [s19 EXCEPT !.pending_said = TRUE]
-             s21 == IF s20.fault = "none" /\ ~(~s20.revoke_due)
-                    THEN [s20 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s20
-             s22 == IF s21.fault = "none" /\ ~s21.pending_said
-                    THEN [s21 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s21
-         IN  [s22 EXCEPT !.revoke_due = TRUE]
-    \* STABLE.commit_fenced.1 [X2 C2 H3]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.owned
-    THEN LET s23 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.commit_fenced.1 [X2 C2 H3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.owned
+               THEN LET s12 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s13 == [s12 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* await_poll
+                                           !.polled = FALSE,
+                                           \* lose
+                                           !.lost = TRUE,
+                                           !.callback_running = FALSE,
+                                           !.keeps = FALSE,
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.raised = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s14 == TimeoutsHeartbeatsDisabled(s13)
+                        s15 == [s14 EXCEPT !.pending_said = TRUE]
+                        s16 == IF s15.fault = "none" /\ ~(~s15.revoke_due)
+                               THEN [s15 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s15
+                        s17 == IF s16.fault = "none" /\ ~s16.pending_said
+                               THEN [s16 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s16
+                        s18 == IF s17.fault = "none" /\ ~(~(s17.lost \/ s17.leaving) \/ s17.owned)
+                               THEN [s17 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s17
+                        s19 == IF /\ s18.fault = "none"
+                                  /\ ~(~s18.lost \/ s18.given /= "member" \/ ~s18.assign_due)
+                               THEN [s18 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s18
+                        s20 == IF /\ s19.fault = "none"
+                                  /\ ~(\/ s19.commit_done
+                                       \/ ~(s19.auto_commit /\ s19.owned)
+                                       \/ s19.lost
+                                       \/ s19.leaving)
+                               THEN [s19 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s19
+                    IN  [s20 EXCEPT !.revoke_due = TRUE]
+               \* PARTITION_REVOKED.commit_fenced.2 [X2 H3]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ ~s.owned
+               THEN LET s21 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s22 == [s21 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* await_poll
+                                           !.polled = FALSE,
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.raised = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s22)
+               \* PARTITION_REVOKED.commit_fenced.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s24 == [s23 EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s25 == \* forget_identity
-                    [s24 EXCEPT !.identity = "none"]
-             s26 == \* await_poll
-                    [s25 EXCEPT !.polled = FALSE]
-             s27 == \* lose
-                    [s26 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s28 == [s27 EXCEPT !.raised = TRUE]
-             s29 == [s28 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-             s30 == TimeoutsHeartbeatsDisabled(s29)
-             s31 == [s30 EXCEPT !.pending_said = TRUE]
-             s32 == IF s31.fault = "none" /\ ~(~s31.revoke_due)
-                    THEN [s31 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s31
-             s33 == IF s32.fault = "none" /\ ~s32.pending_said
-                    THEN [s32 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s32
-         IN  [s33 EXCEPT !.revoke_due = TRUE]
-    \* PREPARE_REVOCATION.commit_fenced.2 [X2 H3]
-    ELSE IF /\ s.rebalance = "PREPARE_REVOCATION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ ~s.owned
-    THEN LET s34 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.commit_fenced.1 [X2 C2 H3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.owned
+               THEN LET s23 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s24 == [s23 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* await_poll
+                                           !.polled = FALSE,
+                                           \* lose
+                                           !.lost = TRUE,
+                                           !.callback_running = FALSE,
+                                           !.keeps = FALSE,
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.raised = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s25 == TimeoutsHeartbeatsDisabled(s24)
+                        s26 == [s25 EXCEPT !.pending_said = TRUE]
+                        s27 == IF s26.fault = "none" /\ ~(~s26.revoke_due)
+                               THEN [s26 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s26
+                        s28 == IF s27.fault = "none" /\ ~s27.pending_said
+                               THEN [s27 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s27
+                        s29 == IF s28.fault = "none" /\ ~(~(s28.lost \/ s28.leaving) \/ s28.owned)
+                               THEN [s28 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s28
+                        s30 == IF /\ s29.fault = "none"
+                                  /\ ~(~s29.lost \/ s29.given /= "member" \/ ~s29.assign_due)
+                               THEN [s29 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s29
+                        s31 == IF /\ s30.fault = "none"
+                                  /\ ~(\/ s30.commit_done
+                                       \/ ~(s30.auto_commit /\ s30.owned)
+                                       \/ s30.lost
+                                       \/ s30.leaving)
+                               THEN [s30 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s30
+                    IN  [s31 EXCEPT !.revoke_due = TRUE]
+               \* STABLE.commit_fenced.2 [X2 H3]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ ~s.owned
+               THEN LET s32 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s33 == [s32 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* await_poll
+                                           !.polled = FALSE,
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.raised = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s33)
+               \* STABLE.commit_fenced.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s35 == [s34 EXCEPT !.rebalance = "UNJOINED"]
-             s36 == \* forget_identity
-                    [s35 EXCEPT !.identity = "none"]
-             s37 == \* await_poll
-                    [s36 EXCEPT !.polled = FALSE]
-             s38 == \* drop_rebalance
-                    [s37 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s39 == [s38 EXCEPT !.raised = TRUE]
-             s40 == [s39 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s40)
-    \* PARTITION_REVOKED.commit_fenced.2 [X2 H3]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ ~s.owned
-    THEN LET s41 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.commit_fenced.1 [X2 C2 P3 H3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.identity = "member"
+                  /\ ~s.callback_running
+               THEN LET s34 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s35 == \* forget_identity
+                               [s34 EXCEPT !.identity = "none",
+                                           \* await_poll
+                                           !.polled = FALSE,
+                                           \* lose_instead
+                                           !.lost = TRUE,
+                                           !.keeps = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.raised = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s35)
+               \* REVOKING_PARTITION.commit_fenced.2 [X2 C2 H3]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.identity = "member"
+                       /\ s.callback_running
+               THEN LET s36 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s37 == \* forget_identity
+                               [s36 EXCEPT !.identity = "none",
+                                           \* await_poll
+                                           !.polled = FALSE,
+                                           !.raised = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s37)
+               \* REVOKING_PARTITION.commit_fenced.4 [M7]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s42 == [s41 EXCEPT !.rebalance = "UNJOINED"]
-             s43 == \* forget_identity
-                    [s42 EXCEPT !.identity = "none"]
-             s44 == \* await_poll
-                    [s43 EXCEPT !.polled = FALSE]
-             s45 == \* drop_rebalance
-                    [s44 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s46 == [s45 EXCEPT !.raised = TRUE]
-             s47 == [s46 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s47)
-    \* STABLE.commit_fenced.2 [X2 H3]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ ~s.owned
-    THEN LET s48 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               \* REVOKING_PARTITION.commit_fenced.5 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s49 == [s48 EXCEPT !.rebalance = "UNJOINED"]
-             s50 == \* forget_identity
-                    [s49 EXCEPT !.identity = "none"]
-             s51 == \* await_poll
-                    [s50 EXCEPT !.polled = FALSE]
-             s52 == \* drop_rebalance
-                    [s51 EXCEPT !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE]
-             s53 == [s52 EXCEPT !.raised = TRUE]
-             s54 == [s53 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s54)
-    \* REVOKING_PARTITION.commit_fenced.1 [X2 C2 P3 H3]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity = "member"
-            /\ ~s.callback_running
-    THEN LET s55 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.commit_fenced.1 [X2 C2 H3]
+               IF /\ current
+                  /\ s.coordinator_known
+                  /\ \/ s.commit_step = "out"
+                     \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                  /\ s.identity = "member"
+               THEN LET s38 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s39 == \* forget_identity
+                               [s38 EXCEPT !.identity = "none",
+                                           \* await_poll
+                                           !.polled = FALSE,
+                                           !.raised = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s39)
+               \* ASSIGNING_PARTITIONS.commit_fenced.3 [M7]
+               ELSE IF /\ current
+                       /\ s.coordinator_known
+                       /\ \/ s.commit_step = "out"
+                          \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
+                       /\ s.identity /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s56 == \* forget_identity
-                    [s55 EXCEPT !.identity = "none"]
-             s57 == \* await_poll
-                    [s56 EXCEPT !.polled = FALSE]
-             s58 == \* lose_instead
-                    [s57 EXCEPT !.lost = TRUE,
-                                !.keeps = FALSE,
-                                !.follow_up = FALSE,
-                                !.will_own = FALSE]
-             s59 == [s58 EXCEPT !.raised = TRUE]
-             s60 == [s59 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s60)
-    \* REVOKING_PARTITION.commit_fenced.2 [X2 C2 H3]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity = "member"
-            /\ s.callback_running
-    THEN LET s61 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               \* ASSIGNING_PARTITIONS.commit_fenced.4 [M7]
+               ELSE IF /\ current
+                       /\ ~(/\ current
+                            /\ s.coordinator_known
+                            /\ \/ s.commit_step = "out"
+                               \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member")
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s62 == \* forget_identity
-                    [s61 EXCEPT !.identity = "none"]
-             s63 == \* await_poll
-                    [s62 EXCEPT !.polled = FALSE]
-             s64 == [s63 EXCEPT !.raised = TRUE]
-             s65 == [s64 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s65)
-    \* ASSIGNING_PARTITIONS.commit_fenced.1 [X2 C2 H3]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity = "member"
-    THEN LET s66 == IF s.fault = "none" /\ ~current
-                    THEN [s EXCEPT !.fault = "late-changes-nothing"]
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.commit_fenced.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
-             s67 == \* forget_identity
-                    [s66 EXCEPT !.identity = "none"]
-             s68 == \* await_poll
-                    [s67 EXCEPT !.polled = FALSE]
-             s69 == [s68 EXCEPT !.raised = TRUE]
-             s70 == [s69 EXCEPT !.in_group = FALSE,
-                                !.heartbeat_out = FALSE,
-                                !.beat_due = FALSE,
-                                !.poll_late = FALSE]
-         IN  TimeoutsHeartbeatsDisabled(s70)
-    \* REVOKING_PARTITION.commit_fenced.4 [M7]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.commit_fenced.3 [M7]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ s.coordinator_known
-            /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member")
-            /\ s.identity /= "member"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* UNJOINED.commit_fenced.2 [M7]
-    ELSE IF s.rebalance = "UNJOINED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.commit_fenced.2 [M7]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.commit_fenced.2 [M7]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.commit_fenced.4 [M7]
-    ELSE IF /\ s.rebalance = "PREPARE_REVOCATION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.commit_fenced.4 [M7]
-    ELSE IF /\ s.rebalance = "PARTITION_REVOKED"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.commit_fenced.4 [M7]
-    ELSE IF /\ s.rebalance = "STABLE"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.commit_fenced.5 [M7]
-    ELSE IF /\ s.rebalance = "REVOKING_PARTITION"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.commit_fenced.4 [M7]
-    ELSE IF /\ s.rebalance = "ASSIGNING_PARTITIONS"
-            /\ current
-            /\ ~(/\ current
-                 /\ s.coordinator_known
-                 /\ s.commit_step = "out" \/ (s.commit_step = "none" /\ s.owned /\ s.identity = "member"))
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.commit_fenced.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.commit_fenced.2 [M7]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: unsubscribe(), or close() after its commit; the server event CLOSE
 RebalanceLeaveRequested(s) ==
-    \* PREPARE_REVOCATION.leave_requested.1 [C7 L2]
-    IF s.rebalance = "PREPARE_REVOCATION" /\ s.owned
-    THEN LET s1 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s2 == \* start_leaving
-                   [s1 EXCEPT !.leaving = TRUE,
+    LET at == s.rebalance
+    IN  CASE at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.leave_requested.1 [C7 L2]
+               IF s.owned
+               THEN LET s1 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                        \* start_leaving
+                                        !.leaving = TRUE,
+                                        !.commit_step = "none",
+                                        !.preparing = FALSE,
+                                        !.follow_up = FALSE,
+                                        !.join_backoff = FALSE,
+                                        \* pause_owned
+                                        !.keeps = FALSE,
+                                        \* send_revoke_partitions
+                                        !.lost = FALSE,
+                                        !.callback_running = FALSE,
+                                        !.pending_said = TRUE]
+                        s2 == IF s1.fault = "none" /\ ~(~s1.revoke_due)
+                              THEN [s1 EXCEPT !.fault = "callbacks-alternate"]
+                              ELSE s1
+                        s3 == IF s2.fault = "none" /\ ~s2.pending_said
+                              THEN [s2 EXCEPT !.fault = "paused-before-revoked"]
+                              ELSE s2
+                        s4 == IF s3.fault = "none" /\ ~(~(s3.lost \/ s3.leaving) \/ s3.owned)
+                              THEN [s3 EXCEPT !.fault = "lost-was-owned"]
+                              ELSE s3
+                        s5 == IF /\ s4.fault = "none"
+                                 /\ ~(~s4.lost \/ s4.given /= "member" \/ ~s4.assign_due)
+                              THEN [s4 EXCEPT !.fault = "lost-by-losing"]
+                              ELSE s4
+                        s6 == IF /\ s5.fault = "none"
+                                 /\ ~(\/ s5.commit_done
+                                      \/ ~(s5.auto_commit /\ s5.owned)
+                                      \/ s5.lost
+                                      \/ s5.leaving)
+                              THEN [s5 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s5
+                    IN  [s6 EXCEPT !.revoke_due = TRUE]
+               \* PREPARE_REVOCATION.leave_requested.2 [L1 L2 L3]
+               ELSE IF ~s.owned
+               THEN LET s7 == [s EXCEPT !.rebalance = "UNJOINED",
+                                        \* leave
+                                        !.leaving = FALSE,
+                                        !.subscribed = FALSE,
+                                        !.polled = FALSE,
+                                        !.join_backoff = FALSE,
+                                        !.follow_up = FALSE,
+                                        !.commit_step = "none",
+                                        !.preparing = FALSE,
+                                        !.will_own = FALSE,
+                                        !.keeps = FALSE]
+                        s8 == IF s7.fault = "none" /\ ~s7.leave_asked
+                              THEN [s7 EXCEPT !.fault = "leaves-if-asked"]
+                              ELSE s7
+                        s9 == [s8 EXCEPT !.leave_asked = FALSE,
+                                         !.left = TRUE,
+                                         !.call_out = "none",
+                                         !.generation_unused = FALSE,
+                                         !.commit_out = FALSE,
+                                         !.may_join = FALSE,
+                                         !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s9)
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.leave_requested.1 [C7 L2]
+               IF s.owned
+               THEN LET s10 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* start_leaving
+                                         !.leaving = TRUE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.join_backoff = FALSE,
+                                         \* pause_owned
+                                         !.keeps = FALSE,
+                                         \* send_revoke_partitions
+                                         !.lost = FALSE,
+                                         !.callback_running = FALSE,
+                                         !.pending_said = TRUE]
+                        s11 == IF s10.fault = "none" /\ ~(~s10.revoke_due)
+                               THEN [s10 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s10
+                        s12 == IF s11.fault = "none" /\ ~s11.pending_said
+                               THEN [s11 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s11
+                        s13 == IF s12.fault = "none" /\ ~(~(s12.lost \/ s12.leaving) \/ s12.owned)
+                               THEN [s12 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s12
+                        s14 == IF /\ s13.fault = "none"
+                                  /\ ~(~s13.lost \/ s13.given /= "member" \/ ~s13.assign_due)
+                               THEN [s13 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s13
+                        s15 == IF /\ s14.fault = "none"
+                                  /\ ~(\/ s14.commit_done
+                                       \/ ~(s14.auto_commit /\ s14.owned)
+                                       \/ s14.lost
+                                       \/ s14.leaving)
+                               THEN [s14 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s14
+                    IN  [s15 EXCEPT !.revoke_due = TRUE]
+               \* PARTITION_REVOKED.leave_requested.2 [L1 L2 L3]
+               ELSE IF ~s.owned
+               THEN LET s16 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* leave
+                                         !.leaving = FALSE,
+                                         !.subscribed = FALSE,
+                                         !.polled = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.will_own = FALSE,
+                                         !.keeps = FALSE]
+                        s17 == IF s16.fault = "none" /\ ~s16.leave_asked
+                               THEN [s16 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s16
+                        s18 == [s17 EXCEPT !.leave_asked = FALSE,
+                                           !.left = TRUE,
+                                           !.call_out = "none",
+                                           !.generation_unused = FALSE,
+                                           !.commit_out = FALSE,
+                                           !.may_join = FALSE,
+                                           !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s18)
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.leave_requested.1 [C7 L2]
+               IF s.owned
+               THEN LET s19 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* start_leaving
+                                         !.leaving = TRUE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.join_backoff = FALSE,
+                                         \* pause_owned
+                                         !.keeps = FALSE,
+                                         \* send_revoke_partitions
+                                         !.lost = FALSE,
+                                         !.callback_running = FALSE,
+                                         !.pending_said = TRUE]
+                        s20 == IF s19.fault = "none" /\ ~(~s19.revoke_due)
+                               THEN [s19 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s19
+                        s21 == IF s20.fault = "none" /\ ~s20.pending_said
+                               THEN [s20 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s20
+                        s22 == IF s21.fault = "none" /\ ~(~(s21.lost \/ s21.leaving) \/ s21.owned)
+                               THEN [s21 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s21
+                        s23 == IF /\ s22.fault = "none"
+                                  /\ ~(~s22.lost \/ s22.given /= "member" \/ ~s22.assign_due)
+                               THEN [s22 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s22
+                        s24 == IF /\ s23.fault = "none"
+                                  /\ ~(\/ s23.commit_done
+                                       \/ ~(s23.auto_commit /\ s23.owned)
+                                       \/ s23.lost
+                                       \/ s23.leaving)
+                               THEN [s23 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s23
+                    IN  [s24 EXCEPT !.revoke_due = TRUE]
+               \* STABLE.leave_requested.2 [L1 L2 L3]
+               ELSE IF ~s.owned
+               THEN LET s25 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* leave
+                                         !.leaving = FALSE,
+                                         !.subscribed = FALSE,
+                                         !.polled = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.will_own = FALSE,
+                                         !.keeps = FALSE]
+                        s26 == IF s25.fault = "none" /\ ~s25.leave_asked
+                               THEN [s25 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s25
+                        s27 == [s26 EXCEPT !.leave_asked = FALSE,
+                                           !.left = TRUE,
+                                           !.call_out = "none",
+                                           !.generation_unused = FALSE,
+                                           !.commit_out = FALSE,
+                                           !.may_join = FALSE,
+                                           !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s27)
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.leave_requested.1 [C7 L2]
+               IF s.owned /\ s.identity = "member"
+               THEN LET s28 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* start_leaving
+                                         !.leaving = TRUE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.join_backoff = FALSE,
+                                         \* pause_owned
+                                         !.keeps = FALSE,
+                                         \* send_revoke_partitions
+                                         !.lost = FALSE,
+                                         !.callback_running = FALSE,
+                                         !.pending_said = TRUE]
+                        s29 == IF s28.fault = "none" /\ ~(~s28.revoke_due)
+                               THEN [s28 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s28
+                        s30 == IF s29.fault = "none" /\ ~s29.pending_said
+                               THEN [s29 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s29
+                        s31 == IF s30.fault = "none" /\ ~(~(s30.lost \/ s30.leaving) \/ s30.owned)
+                               THEN [s30 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s30
+                        s32 == IF /\ s31.fault = "none"
+                                  /\ ~(~s31.lost \/ s31.given /= "member" \/ ~s31.assign_due)
+                               THEN [s31 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s31
+                        s33 == IF /\ s32.fault = "none"
+                                  /\ ~(\/ s32.commit_done
+                                       \/ ~(s32.auto_commit /\ s32.owned)
+                                       \/ s32.lost
+                                       \/ s32.leaving)
+                               THEN [s32 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s32
+                    IN  [s33 EXCEPT !.revoke_due = TRUE]
+               \* ASSIGNING_PARTITIONS.leave_requested.2 [C7 C2 L2]
+               ELSE IF s.owned /\ s.identity /= "member"
+               THEN LET s34 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* start_leaving
+                                         !.leaving = TRUE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.join_backoff = FALSE,
+                                         \* lose_but_stay
+                                         !.lost = TRUE,
+                                         !.callback_running = FALSE,
+                                         !.keeps = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.will_own = FALSE,
+                                         !.pending_said = TRUE]
+                        s35 == IF s34.fault = "none" /\ ~(~s34.revoke_due)
+                               THEN [s34 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s34
+                        s36 == IF s35.fault = "none" /\ ~s35.pending_said
+                               THEN [s35 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s35
+                        s37 == IF s36.fault = "none" /\ ~(~(s36.lost \/ s36.leaving) \/ s36.owned)
+                               THEN [s36 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s36
+                        s38 == IF /\ s37.fault = "none"
+                                  /\ ~(~s37.lost \/ s37.given /= "member" \/ ~s37.assign_due)
+                               THEN [s37 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s37
+                        s39 == IF /\ s38.fault = "none"
+                                  /\ ~(\/ s38.commit_done
+                                       \/ ~(s38.auto_commit /\ s38.owned)
+                                       \/ s38.lost
+                                       \/ s38.leaving)
+                               THEN [s38 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s38
+                    IN  [s39 EXCEPT !.revoke_due = TRUE]
+               \* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3]
+               ELSE IF ~s.owned
+               THEN LET s40 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* leave
+                                         !.leaving = FALSE,
+                                         !.subscribed = FALSE,
+                                         !.polled = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.will_own = FALSE,
+                                         !.keeps = FALSE]
+                        s41 == IF s40.fault = "none" /\ ~s40.leave_asked
+                               THEN [s40 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s40
+                        s42 == [s41 EXCEPT !.leave_asked = FALSE,
+                                           !.left = TRUE,
+                                           !.call_out = "none",
+                                           !.generation_unused = FALSE,
+                                           !.commit_out = FALSE,
+                                           !.may_join = FALSE,
+                                           !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s42)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.leave_requested.1 [C7 L2 L3]
+               IF s.owned
+               THEN LET s43 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* start_leaving
+                                         !.leaving = TRUE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.join_backoff = FALSE,
+                                         \* lose_but_stay
+                                         !.lost = TRUE,
+                                         !.callback_running = FALSE,
+                                         !.keeps = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.will_own = FALSE,
+                                         !.pending_said = TRUE]
+                        s44 == IF s43.fault = "none" /\ ~(~s43.revoke_due)
+                               THEN [s43 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s43
+                        s45 == IF s44.fault = "none" /\ ~s44.pending_said
+                               THEN [s44 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s44
+                        s46 == IF s45.fault = "none" /\ ~(~(s45.lost \/ s45.leaving) \/ s45.owned)
+                               THEN [s45 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s45
+                        s47 == IF /\ s46.fault = "none"
+                                  /\ ~(~s46.lost \/ s46.given /= "member" \/ ~s46.assign_due)
+                               THEN [s46 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s46
+                        s48 == IF /\ s47.fault = "none"
+                                  /\ ~(\/ s47.commit_done
+                                       \/ ~(s47.auto_commit /\ s47.owned)
+                                       \/ s47.lost
+                                       \/ s47.leaving)
+                               THEN [s47 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s47
+                    IN  [s48 EXCEPT !.revoke_due = TRUE]
+               \* PREPARING_REBALANCE.leave_requested.2 [L1 L2 L3]
+               ELSE IF ~s.owned
+               THEN LET s49 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* leave
+                                         !.leaving = FALSE,
+                                         !.subscribed = FALSE,
+                                         !.polled = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.will_own = FALSE,
+                                         !.keeps = FALSE]
+                        s50 == IF s49.fault = "none" /\ ~s49.leave_asked
+                               THEN [s49 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s49
+                        s51 == [s50 EXCEPT !.leave_asked = FALSE,
+                                           !.left = TRUE,
+                                           !.call_out = "none",
+                                           !.generation_unused = FALSE,
+                                           !.commit_out = FALSE,
+                                           !.may_join = FALSE,
+                                           !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s51)
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.leave_requested.1 [C7 L2 L3]
+               IF s.owned
+               THEN LET s52 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* start_leaving
+                                         !.leaving = TRUE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.join_backoff = FALSE,
+                                         \* lose_but_stay
+                                         !.lost = TRUE,
+                                         !.callback_running = FALSE,
+                                         !.keeps = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.will_own = FALSE,
+                                         !.pending_said = TRUE]
+                        s53 == IF s52.fault = "none" /\ ~(~s52.revoke_due)
+                               THEN [s52 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s52
+                        s54 == IF s53.fault = "none" /\ ~s53.pending_said
+                               THEN [s53 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s53
+                        s55 == IF s54.fault = "none" /\ ~(~(s54.lost \/ s54.leaving) \/ s54.owned)
+                               THEN [s54 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s54
+                        s56 == IF /\ s55.fault = "none"
+                                  /\ ~(~s55.lost \/ s55.given /= "member" \/ ~s55.assign_due)
+                               THEN [s55 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s55
+                        s57 == IF /\ s56.fault = "none"
+                                  /\ ~(\/ s56.commit_done
+                                       \/ ~(s56.auto_commit /\ s56.owned)
+                                       \/ s56.lost
+                                       \/ s56.leaving)
+                               THEN [s56 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s56
+                    IN  [s57 EXCEPT !.revoke_due = TRUE]
+               \* COMPLETING_REBALANCE.leave_requested.2 [L1 L2 L3]
+               ELSE IF ~s.owned
+               THEN LET s58 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* leave
+                                         !.leaving = FALSE,
+                                         !.subscribed = FALSE,
+                                         !.polled = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.will_own = FALSE,
+                                         !.keeps = FALSE]
+                        s59 == IF s58.fault = "none" /\ ~s58.leave_asked
+                               THEN [s58 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s58
+                        s60 == [s59 EXCEPT !.leave_asked = FALSE,
+                                           !.left = TRUE,
+                                           !.call_out = "none",
+                                           !.generation_unused = FALSE,
+                                           !.commit_out = FALSE,
+                                           !.may_join = FALSE,
+                                           !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s60)
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.leave_requested.1 [L1 L2 L3]
+               IF s.subscribed \/ s.identity /= "none"
+               THEN LET s61 == \* leave
+                               [s EXCEPT !.leaving = FALSE,
+                                         !.subscribed = FALSE,
+                                         !.polled = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.will_own = FALSE,
+                                         !.keeps = FALSE]
+                        s62 == IF s61.fault = "none" /\ ~s61.leave_asked
+                               THEN [s61 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s61
+                        s63 == [s62 EXCEPT !.leave_asked = FALSE,
+                                           !.left = TRUE,
+                                           !.call_out = "none",
+                                           !.generation_unused = FALSE,
+                                           !.commit_out = FALSE,
+                                           !.may_join = FALSE,
+                                           !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s63)
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.leave_requested.1 [C7 L2]
+               IF ~s.leaving
+               THEN \* start_leaving
+                    [s EXCEPT !.leaving = TRUE,
                               !.commit_step = "none",
                               !.preparing = FALSE,
                               !.follow_up = FALSE,
                               !.join_backoff = FALSE]
-             s3 == \* pause_owned
-                   [s2 EXCEPT !.keeps = FALSE]
-             s4 == \* send_revoke_partitions
-                   [s3 EXCEPT !.lost = FALSE,
-                              !.callback_running = FALSE]
-             s5 == [s4 EXCEPT !.pending_said = TRUE]
-             s6 == IF s5.fault = "none" /\ ~(~s5.revoke_due)
-                   THEN [s5 EXCEPT !.fault = "callbacks-alternate"]
-                   ELSE s5
-             s7 == IF s6.fault = "none" /\ ~s6.pending_said
-                   THEN [s6 EXCEPT !.fault = "paused-before-revoked"]
-                   ELSE s6
-         IN  [s7 EXCEPT !.revoke_due = TRUE]
-    \* PARTITION_REVOKED.leave_requested.1 [C7 L2]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ s.owned
-    THEN LET s8 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s9 == \* start_leaving
-                   [s8 EXCEPT !.leaving = TRUE,
-                              !.commit_step = "none",
-                              !.preparing = FALSE,
-                              !.follow_up = FALSE,
-                              !.join_backoff = FALSE]
-             s10 == \* pause_owned
-                    [s9 EXCEPT !.keeps = FALSE]
-             s11 == \* send_revoke_partitions
-                    [s10 EXCEPT !.lost = FALSE,
-                                !.callback_running = FALSE]
-             s12 == [s11 EXCEPT !.pending_said = TRUE]
-             s13 == IF s12.fault = "none" /\ ~(~s12.revoke_due)
-                    THEN [s12 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s12
-             s14 == IF s13.fault = "none" /\ ~s13.pending_said
-                    THEN [s13 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s13
-         IN  [s14 EXCEPT !.revoke_due = TRUE]
-    \* STABLE.leave_requested.1 [C7 L2]
-    ELSE IF s.rebalance = "STABLE" /\ s.owned
-    THEN LET s15 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s16 == \* start_leaving
-                    [s15 EXCEPT !.leaving = TRUE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.join_backoff = FALSE]
-             s17 == \* pause_owned
-                    [s16 EXCEPT !.keeps = FALSE]
-             s18 == \* send_revoke_partitions
-                    [s17 EXCEPT !.lost = FALSE,
-                                !.callback_running = FALSE]
-             s19 == [s18 EXCEPT !.pending_said = TRUE]
-             s20 == IF s19.fault = "none" /\ ~(~s19.revoke_due)
-                    THEN [s19 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s19
-             s21 == IF s20.fault = "none" /\ ~s20.pending_said
-                    THEN [s20 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s20
-         IN  [s21 EXCEPT !.revoke_due = TRUE]
-    \* ASSIGNING_PARTITIONS.leave_requested.1 [C7 L2]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.owned /\ s.identity = "member"
-    THEN LET s22 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s23 == \* start_leaving
-                    [s22 EXCEPT !.leaving = TRUE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.join_backoff = FALSE]
-             s24 == \* pause_owned
-                    [s23 EXCEPT !.keeps = FALSE]
-             s25 == \* send_revoke_partitions
-                    [s24 EXCEPT !.lost = FALSE,
-                                !.callback_running = FALSE]
-             s26 == [s25 EXCEPT !.pending_said = TRUE]
-             s27 == IF s26.fault = "none" /\ ~(~s26.revoke_due)
-                    THEN [s26 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s26
-             s28 == IF s27.fault = "none" /\ ~s27.pending_said
-                    THEN [s27 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s27
-         IN  [s28 EXCEPT !.revoke_due = TRUE]
-    \* ASSIGNING_PARTITIONS.leave_requested.2 [C7 C2 L2]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ s.owned /\ s.identity /= "member"
-    THEN LET s29 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s30 == \* start_leaving
-                    [s29 EXCEPT !.leaving = TRUE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.join_backoff = FALSE]
-             s31 == \* lose_but_stay
-                    [s30 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.join_backoff = FALSE,
-                                !.will_own = FALSE]
-             s32 == [s31 EXCEPT !.pending_said = TRUE]
-             s33 == IF s32.fault = "none" /\ ~(~s32.revoke_due)
-                    THEN [s32 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s32
-             s34 == IF s33.fault = "none" /\ ~s33.pending_said
-                    THEN [s33 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s33
-         IN  [s34 EXCEPT !.revoke_due = TRUE]
-    \* PREPARING_REBALANCE.leave_requested.1 [C7 L2 L3]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ s.owned
-    THEN LET s35 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s36 == \* start_leaving
-                    [s35 EXCEPT !.leaving = TRUE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.join_backoff = FALSE]
-             s37 == \* lose_but_stay
-                    [s36 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.join_backoff = FALSE,
-                                !.will_own = FALSE]
-             s38 == [s37 EXCEPT !.pending_said = TRUE]
-             s39 == IF s38.fault = "none" /\ ~(~s38.revoke_due)
-                    THEN [s38 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s38
-             s40 == IF s39.fault = "none" /\ ~s39.pending_said
-                    THEN [s39 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s39
-         IN  [s40 EXCEPT !.revoke_due = TRUE]
-    \* COMPLETING_REBALANCE.leave_requested.1 [C7 L2 L3]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ s.owned
-    THEN LET s41 == [s EXCEPT !.rebalance = "REVOKING_PARTITION"]
-             s42 == \* start_leaving
-                    [s41 EXCEPT !.leaving = TRUE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.follow_up = FALSE,
-                                !.join_backoff = FALSE]
-             s43 == \* lose_but_stay
-                    [s42 EXCEPT !.lost = TRUE,
-                                !.callback_running = FALSE,
-                                !.keeps = FALSE,
-                                !.join_backoff = FALSE,
-                                !.will_own = FALSE]
-             s44 == [s43 EXCEPT !.pending_said = TRUE]
-             s45 == IF s44.fault = "none" /\ ~(~s44.revoke_due)
-                    THEN [s44 EXCEPT !.fault = "callbacks-alternate"]
-                    ELSE s44
-             s46 == IF s45.fault = "none" /\ ~s45.pending_said
-                    THEN [s45 EXCEPT !.fault = "paused-before-revoked"]
-                    ELSE s45
-         IN  [s46 EXCEPT !.revoke_due = TRUE]
-    \* PREPARING_REBALANCE.leave_requested.2 [L1 L2 L3]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE" /\ ~s.owned
-    THEN LET s47 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s48 == \* leave
-                    [s47 EXCEPT !.leaving = FALSE,
-                                !.subscribed = FALSE,
-                                !.polled = FALSE,
-                                !.join_backoff = FALSE,
-                                !.follow_up = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.will_own = FALSE,
-                                !.keeps = FALSE]
-             s49 == [s48 EXCEPT !.left = TRUE,
-                                !.call_out = "none",
-                                !.generation_unused = FALSE,
-                                !.commit_out = FALSE,
-                                !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s49)
-    \* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS" /\ ~s.owned
-    THEN LET s50 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s51 == \* leave
-                    [s50 EXCEPT !.leaving = FALSE,
-                                !.subscribed = FALSE,
-                                !.polled = FALSE,
-                                !.join_backoff = FALSE,
-                                !.follow_up = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.will_own = FALSE,
-                                !.keeps = FALSE]
-             s52 == [s51 EXCEPT !.left = TRUE,
-                                !.call_out = "none",
-                                !.generation_unused = FALSE,
-                                !.commit_out = FALSE,
-                                !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s52)
-    \* PREPARE_REVOCATION.leave_requested.2 [L1 L2 L3]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION" /\ ~s.owned
-    THEN LET s53 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s54 == \* leave
-                    [s53 EXCEPT !.leaving = FALSE,
-                                !.subscribed = FALSE,
-                                !.polled = FALSE,
-                                !.join_backoff = FALSE,
-                                !.follow_up = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.will_own = FALSE,
-                                !.keeps = FALSE]
-             s55 == [s54 EXCEPT !.left = TRUE,
-                                !.call_out = "none",
-                                !.generation_unused = FALSE,
-                                !.commit_out = FALSE,
-                                !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s55)
-    \* PARTITION_REVOKED.leave_requested.2 [L1 L2 L3]
-    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ ~s.owned
-    THEN LET s56 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s57 == \* leave
-                    [s56 EXCEPT !.leaving = FALSE,
-                                !.subscribed = FALSE,
-                                !.polled = FALSE,
-                                !.join_backoff = FALSE,
-                                !.follow_up = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.will_own = FALSE,
-                                !.keeps = FALSE]
-             s58 == [s57 EXCEPT !.left = TRUE,
-                                !.call_out = "none",
-                                !.generation_unused = FALSE,
-                                !.commit_out = FALSE,
-                                !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s58)
-    \* COMPLETING_REBALANCE.leave_requested.2 [L1 L2 L3]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE" /\ ~s.owned
-    THEN LET s59 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s60 == \* leave
-                    [s59 EXCEPT !.leaving = FALSE,
-                                !.subscribed = FALSE,
-                                !.polled = FALSE,
-                                !.join_backoff = FALSE,
-                                !.follow_up = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.will_own = FALSE,
-                                !.keeps = FALSE]
-             s61 == [s60 EXCEPT !.left = TRUE,
-                                !.call_out = "none",
-                                !.generation_unused = FALSE,
-                                !.commit_out = FALSE,
-                                !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s61)
-    \* STABLE.leave_requested.2 [L1 L2 L3]
-    ELSE IF s.rebalance = "STABLE" /\ ~s.owned
-    THEN LET s62 == [s EXCEPT !.rebalance = "UNJOINED"]
-             s63 == \* leave
-                    [s62 EXCEPT !.leaving = FALSE,
-                                !.subscribed = FALSE,
-                                !.polled = FALSE,
-                                !.join_backoff = FALSE,
-                                !.follow_up = FALSE,
-                                !.commit_step = "none",
-                                !.preparing = FALSE,
-                                !.will_own = FALSE,
-                                !.keeps = FALSE]
-             s64 == [s63 EXCEPT !.left = TRUE,
-                                !.call_out = "none",
-                                !.generation_unused = FALSE,
-                                !.commit_out = FALSE,
-                                !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s64)
-    \* UNJOINED.leave_requested.1 [L1 L2 L3]
-    ELSE IF s.rebalance = "UNJOINED" /\ (s.subscribed \/ s.identity /= "none")
-    THEN LET s65 == \* leave
-                    [s EXCEPT !.leaving = FALSE,
-                              !.subscribed = FALSE,
-                              !.polled = FALSE,
-                              !.join_backoff = FALSE,
-                              !.follow_up = FALSE,
-                              !.commit_step = "none",
-                              !.preparing = FALSE,
-                              !.will_own = FALSE,
-                              !.keeps = FALSE]
-             s66 == [s65 EXCEPT !.left = TRUE,
-                                !.call_out = "none",
-                                !.generation_unused = FALSE,
-                                !.commit_out = FALSE,
-                                !.may_join = FALSE]
-         IN  RebalanceLeaveNeeded(s66)
-    \* REVOKING_PARTITION.leave_requested.1 [C7 L2]
-    ELSE IF s.rebalance = "REVOKING_PARTITION" /\ ~s.leaving
-    THEN \* start_leaving
-         [s EXCEPT !.leaving = TRUE,
-                   !.commit_step = "none",
-                   !.preparing = FALSE,
-                   !.follow_up = FALSE,
-                   !.join_backoff = FALSE]
-    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: the background thread ends
 RebalanceStopped(s) ==
-    \* UNJOINED.stopped.2 [L1]
-    IF s.rebalance = "UNJOINED" /\ (s.subscribed \/ s.identity /= "none")
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARING_REBALANCE.stopped.1 [L1]
-    ELSE IF s.rebalance = "PREPARING_REBALANCE"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PREPARE_REVOCATION.stopped.1 [L1]
-    ELSE IF s.rebalance = "PREPARE_REVOCATION"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* REVOKING_PARTITION.stopped.1 [L1]
-    ELSE IF s.rebalance = "REVOKING_PARTITION"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PARTITION_REVOKED.stopped.1 [L1]
-    ELSE IF s.rebalance = "PARTITION_REVOKED"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COMPLETING_REBALANCE.stopped.1 [L1]
-    ELSE IF s.rebalance = "COMPLETING_REBALANCE"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* ASSIGNING_PARTITIONS.stopped.1 [L1]
-    ELSE IF s.rebalance = "ASSIGNING_PARTITIONS"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.stopped.1 [L1]
-    ELSE IF s.rebalance = "STABLE"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.rebalance
+    IN  CASE at = "UNJOINED" ->
+               \* UNJOINED.stopped.2 [L1]
+               IF s.subscribed \/ s.identity /= "none"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.stopped.1 [L1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.stopped.1 [L1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.stopped.1 [L1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.stopped.1 [L1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.stopped.1 [L1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.stopped.1 [L1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.stopped.1 [L1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] OTHER -> s
 
 \* connection hears: the background thread runs (after the constructor)
 ConnectionStarted(s) ==
@@ -6040,231 +7476,275 @@ ConnectionStarted(s) ==
 
 \* connection hears: the background thread ends
 ConnectionStopped(s) ==
-    \* INITIALIZED.stopped.1 [L4]
-    IF s.connection = "INITIALIZED"
-    THEN LET s1 == [s EXCEPT !.connection = "DOWN"]
-             s2 == \* forget_coordinator
-                   [s1 EXCEPT !.coordinator_known = FALSE]
-             s3 == \* need_nothing
-                   [s2 EXCEPT !.member_needs = FALSE,
-                              !.asked = FALSE,
-                              !.lookup_wait = "none"]
-             s4 == IF s3.fault = "none" /\ ~(~s3.coordinator_known)
-                   THEN [s3 EXCEPT !.fault = "forget-then-fail"]
-                   ELSE s3
-             s5 == IF s4.fault = "none" /\ ~s4.suspect
-                   THEN [s4 EXCEPT !.fault = "forget-with-reason"]
-                   ELSE s4
-             s6 == [s5 EXCEPT !.beat_due = s5.beat_due /\ ~s5.heartbeat_out,
-                              !.suspect = FALSE,
-                              !.call_out = "none",
-                              !.heartbeat_out = FALSE,
-                              !.commit_out = FALSE]
-             s7 == TimeoutsCoordinatorLost(s6)
-         IN  RebalanceCoordinatorLost(s7)
-    \* COORDINATOR_DISCOVERY.stopped.1 [L4]
-    ELSE IF s.connection = "COORDINATOR_DISCOVERY"
-    THEN LET s8 == [s EXCEPT !.connection = "DOWN"]
-             s9 == \* forget_coordinator
-                   [s8 EXCEPT !.coordinator_known = FALSE]
-             s10 == \* need_nothing
-                    [s9 EXCEPT !.member_needs = FALSE,
-                               !.asked = FALSE,
-                               !.lookup_wait = "none"]
-             s11 == IF s10.fault = "none" /\ ~(~s10.coordinator_known)
-                    THEN [s10 EXCEPT !.fault = "forget-then-fail"]
-                    ELSE s10
-             s12 == IF s11.fault = "none" /\ ~s11.suspect
-                    THEN [s11 EXCEPT !.fault = "forget-with-reason"]
-                    ELSE s11
-             s13 == [s12 EXCEPT !.beat_due = s12.beat_due /\ ~s12.heartbeat_out,
-                                !.suspect = FALSE,
-                                !.call_out = "none",
-                                !.heartbeat_out = FALSE,
-                                !.commit_out = FALSE]
-             s14 == TimeoutsCoordinatorLost(s13)
-         IN  RebalanceCoordinatorLost(s14)
-    \* STABLE.stopped.1 [L4]
-    ELSE IF s.connection = "STABLE"
-    THEN LET s15 == [s EXCEPT !.connection = "DOWN"]
-             s16 == \* forget_coordinator
-                    [s15 EXCEPT !.coordinator_known = FALSE]
-             s17 == \* need_nothing
-                    [s16 EXCEPT !.member_needs = FALSE,
-                                !.asked = FALSE,
-                                !.lookup_wait = "none"]
-             s18 == IF s17.fault = "none" /\ ~(~s17.coordinator_known)
-                    THEN [s17 EXCEPT !.fault = "forget-then-fail"]
-                    ELSE s17
-             s19 == IF s18.fault = "none" /\ ~s18.suspect
-                    THEN [s18 EXCEPT !.fault = "forget-with-reason"]
-                    ELSE s18
-             s20 == [s19 EXCEPT !.beat_due = s19.beat_due /\ ~s19.heartbeat_out,
-                                !.suspect = FALSE,
-                                !.call_out = "none",
-                                !.heartbeat_out = FALSE,
-                                !.commit_out = FALSE]
-             s21 == TimeoutsCoordinatorLost(s20)
-         IN  RebalanceCoordinatorLost(s21)
-    ELSE s
+    LET at == s.connection
+    IN  CASE at = "INITIALIZED" ->
+               \* INITIALIZED.stopped.1 [L4]
+               LET s1 == [s EXCEPT !.connection = "DOWN",
+                                   \* forget_coordinator
+                                   !.coordinator_known = FALSE,
+                                   \* need_nothing
+                                   !.member_needs = FALSE,
+                                   !.asked = FALSE,
+                                   !.lookup_wait = "none"]
+                   s2 == IF s1.fault = "none" /\ ~(~s1.coordinator_known)
+                         THEN [s1 EXCEPT !.fault = "forget-then-fail"]
+                         ELSE s1
+                   s3 == IF s2.fault = "none" /\ ~s2.suspect
+                         THEN [s2 EXCEPT !.fault = "forget-with-reason"]
+                         ELSE s2
+                   s4 == [s3 EXCEPT !.beat_due = s3.beat_due /\ ~s3.heartbeat_out,
+                                    !.suspect = FALSE,
+                                    !.join_rests = s3.join_rests \/ s3.call_out /= "none",
+                                    !.call_out = "none",
+                                    !.heartbeat_out = FALSE,
+                                    !.commit_rests = s3.commit_rests \/ s3.commit_out,
+                                    !.commit_out = FALSE]
+                   s5 == TimeoutsCoordinatorLost(s4)
+               IN  RebalanceCoordinatorLost(s5)
+          [] at = "COORDINATOR_DISCOVERY" ->
+               \* COORDINATOR_DISCOVERY.stopped.1 [L4]
+               LET s6 == [s EXCEPT !.connection = "DOWN",
+                                   \* forget_coordinator
+                                   !.coordinator_known = FALSE,
+                                   \* need_nothing
+                                   !.member_needs = FALSE,
+                                   !.asked = FALSE,
+                                   !.lookup_wait = "none"]
+                   s7 == IF s6.fault = "none" /\ ~(~s6.coordinator_known)
+                         THEN [s6 EXCEPT !.fault = "forget-then-fail"]
+                         ELSE s6
+                   s8 == IF s7.fault = "none" /\ ~s7.suspect
+                         THEN [s7 EXCEPT !.fault = "forget-with-reason"]
+                         ELSE s7
+                   s9 == [s8 EXCEPT !.beat_due = s8.beat_due /\ ~s8.heartbeat_out,
+                                    !.suspect = FALSE,
+                                    !.join_rests = s8.join_rests \/ s8.call_out /= "none",
+                                    !.call_out = "none",
+                                    !.heartbeat_out = FALSE,
+                                    !.commit_rests = s8.commit_rests \/ s8.commit_out,
+                                    !.commit_out = FALSE]
+                   s10 == TimeoutsCoordinatorLost(s9)
+               IN  RebalanceCoordinatorLost(s10)
+          [] at = "STABLE" ->
+               \* STABLE.stopped.1 [L4]
+               LET s11 == [s EXCEPT !.connection = "DOWN",
+                                    \* forget_coordinator
+                                    !.coordinator_known = FALSE,
+                                    \* need_nothing
+                                    !.member_needs = FALSE,
+                                    !.asked = FALSE,
+                                    !.lookup_wait = "none"]
+                   s12 == IF s11.fault = "none" /\ ~(~s11.coordinator_known)
+                          THEN [s11 EXCEPT !.fault = "forget-then-fail"]
+                          ELSE s11
+                   s13 == IF s12.fault = "none" /\ ~s12.suspect
+                          THEN [s12 EXCEPT !.fault = "forget-with-reason"]
+                          ELSE s12
+                   s14 == [s13 EXCEPT !.beat_due = s13.beat_due /\ ~s13.heartbeat_out,
+                                      !.suspect = FALSE,
+                                      !.join_rests = s13.join_rests \/ s13.call_out /= "none",
+                                      !.call_out = "none",
+                                      !.heartbeat_out = FALSE,
+                                      !.commit_rests = s13.commit_rests \/ s13.commit_out,
+                                      !.commit_out = FALSE]
+                   s15 == TimeoutsCoordinatorLost(s14)
+               IN  RebalanceCoordinatorLost(s15)
+          [] OTHER -> s
 
 \* connection hears: COMMIT or FETCH_COMMITTED: an event with required_coordinator
 ConnectionCommitOrFetchAsked(s) ==
-    \* INITIALIZED.commit_or_fetch_asked.1 [D7 D2]
-    IF s.connection = "INITIALIZED" /\ s.lookup_wait /= "backoff"
-    THEN LET s1 == [s EXCEPT !.connection = "COORDINATOR_DISCOVERY"]
-             s2 == \* note_ask
-                   [s1 EXCEPT !.asked = TRUE]
-             s3 == \* look_up
-                   [s2 EXCEPT !.lookup_wait = "none"]
-             s4 == IF s3.fault = "none" /\ ~(~s3.lookup_out)
-                   THEN [s3 EXCEPT !.fault = "one-lookup"]
-                   ELSE s3
-             s5 == IF s4.fault = "none" /\ ~(s4.member_needs \/ s4.asks_open)
-                   THEN [s4 EXCEPT !.fault = "lookup-is-needed"]
-                   ELSE s4
-             s6 == IF s5.fault = "none" /\ ~(s5.lookup_rests = "none")
-                   THEN [s5 EXCEPT !.fault = "lookup-waits"]
-                   ELSE s5
-         IN  [s6 EXCEPT !.lookup_out = TRUE]
-    \* INITIALIZED.commit_or_fetch_asked.2 [D3]
-    ELSE IF s.connection = "INITIALIZED" /\ s.lookup_wait = "backoff"
-    THEN \* note_ask
-         [s EXCEPT !.asked = TRUE]
-    \* COORDINATOR_DISCOVERY.commit_or_fetch_asked.1 [D2 D4]
-    ELSE IF s.connection = "COORDINATOR_DISCOVERY"
-    THEN \* note_ask
-         [s EXCEPT !.asked = TRUE]
-    \* STABLE.commit_or_fetch_asked.1 [D2 D4]
-    ELSE IF s.connection = "STABLE"
-    THEN \* note_ask
-         [s EXCEPT !.asked = TRUE]
-    \* DOWN.commit_or_fetch_asked.1 [L4]
-    ELSE IF s.connection = "DOWN"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.connection
+    IN  CASE at = "INITIALIZED" ->
+               \* INITIALIZED.commit_or_fetch_asked.1 [D7 D2]
+               IF s.lookup_wait /= "backoff"
+               THEN LET s1 == [s EXCEPT !.connection = "COORDINATOR_DISCOVERY",
+                                        \* note_ask
+                                        !.asked = TRUE,
+                                        \* look_up
+                                        !.lookup_wait = "none"]
+                        s2 == IF s1.fault = "none" /\ ~(~s1.lookup_out)
+                              THEN [s1 EXCEPT !.fault = "one-lookup"]
+                              ELSE s1
+                        s3 == IF s2.fault = "none" /\ ~(s2.member_needs \/ s2.asks_open)
+                              THEN [s2 EXCEPT !.fault = "lookup-is-needed"]
+                              ELSE s2
+                        s4 == IF s3.fault = "none" /\ ~(s3.lookup_rests = "none")
+                              THEN [s3 EXCEPT !.fault = "lookup-waits"]
+                              ELSE s3
+                    IN  [s4 EXCEPT !.lookup_out = TRUE]
+               \* INITIALIZED.commit_or_fetch_asked.2 [D3]
+               ELSE IF s.lookup_wait = "backoff"
+               THEN \* note_ask
+                    [s EXCEPT !.asked = TRUE]
+               ELSE s
+          [] at = "COORDINATOR_DISCOVERY" ->
+               \* COORDINATOR_DISCOVERY.commit_or_fetch_asked.1 [D2 D4]
+               \* note_ask
+               [s EXCEPT !.asked = TRUE]
+          [] at = "STABLE" ->
+               \* STABLE.commit_or_fetch_asked.1 [D2 D4]
+               \* note_ask
+               [s EXCEPT !.asked = TRUE]
+          [] at = "DOWN" ->
+               \* DOWN.commit_or_fetch_asked.1 [L4]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] OTHER -> s
 
 \* connection hears: every commit and every question for committed offsets has been answered, or given up
 ConnectionAsksSettled(s) ==
-    \* INITIALIZED.asks_settled.1 [D7]
-    IF s.connection = "INITIALIZED" /\ s.asked
-    THEN \* end_asks
-         [s EXCEPT !.asked = FALSE]
-    \* COORDINATOR_DISCOVERY.asks_settled.1 [D7]
-    ELSE IF s.connection = "COORDINATOR_DISCOVERY" /\ s.asked
-    THEN \* end_asks
-         [s EXCEPT !.asked = FALSE]
-    \* STABLE.asks_settled.1 [D7]
-    ELSE IF s.connection = "STABLE" /\ s.asked
-    THEN \* end_asks
-         [s EXCEPT !.asked = FALSE]
-    ELSE s
+    LET at == s.connection
+    IN  CASE at = "INITIALIZED" ->
+               \* INITIALIZED.asks_settled.1 [D7]
+               IF s.asked
+               THEN \* end_asks
+                    [s EXCEPT !.asked = FALSE]
+               ELSE s
+          [] at = "COORDINATOR_DISCOVERY" ->
+               \* COORDINATOR_DISCOVERY.asks_settled.1 [D7]
+               IF s.asked
+               THEN \* end_asks
+                    [s EXCEPT !.asked = FALSE]
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.asks_settled.1 [D7]
+               IF s.asked
+               THEN \* end_asks
+                    [s EXCEPT !.asked = FALSE]
+               ELSE s
+          [] OTHER -> s
 
 \* connection hears: FindCoordinator: NONE
 ConnectionLookupFound(s, current) ==
-    \* COORDINATOR_DISCOVERY.lookup_found.1 [D2 D4]
-    IF s.connection = "COORDINATOR_DISCOVERY" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.connection = "STABLE"]
-             s3 == \* know_coordinator
-                   [s2 EXCEPT !.coordinator_known = TRUE]
-             s4 == TimeoutsCoordinatorFound(s3)
-         IN  RebalanceCoordinatorFound(s4)
-    \* DOWN.lookup_found.2 [D2]
-    ELSE IF s.connection = "DOWN" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* INITIALIZED.lookup_found.2 [D2]
-    ELSE IF s.connection = "INITIALIZED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.lookup_found.2 [D2]
-    ELSE IF s.connection = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.connection
+    IN  CASE at = "COORDINATOR_DISCOVERY" ->
+               \* COORDINATOR_DISCOVERY.lookup_found.1 [D2 D4]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.connection = "STABLE",
+                                         \* know_coordinator
+                                         !.coordinator_known = TRUE]
+                        s3 == TimeoutsCoordinatorFound(s2)
+                    IN  RebalanceCoordinatorFound(s3)
+               ELSE s
+          [] at = "DOWN" ->
+               \* DOWN.lookup_found.2 [D2]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "INITIALIZED" ->
+               \* INITIALIZED.lookup_found.2 [D2]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.lookup_found.2 [D2]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* connection hears: FindCoordinator: loading, not available, no answer
 ConnectionLookupRetriable(s, current) ==
-    \* COORDINATOR_DISCOVERY.lookup_retriable.1 [D2 D3 D7]
-    IF s.connection = "COORDINATOR_DISCOVERY" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.connection = "INITIALIZED"]
-         IN  \* back_off_lookup
-             [s2 EXCEPT !.lookup_wait = "backoff"]
-    \* DOWN.lookup_retriable.2 [D2]
-    ELSE IF s.connection = "DOWN" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* INITIALIZED.lookup_retriable.2 [D2]
-    ELSE IF s.connection = "INITIALIZED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.lookup_retriable.2 [D2]
-    ELSE IF s.connection = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.connection
+    IN  CASE at = "COORDINATOR_DISCOVERY" ->
+               \* COORDINATOR_DISCOVERY.lookup_retriable.1 [D2 D3 D7]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  [s1 EXCEPT !.connection = "INITIALIZED",
+                                   \* back_off_lookup
+                                   !.lookup_wait = "backoff"]
+               ELSE s
+          [] at = "DOWN" ->
+               \* DOWN.lookup_retriable.2 [D2]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "INITIALIZED" ->
+               \* INITIALIZED.lookup_retriable.2 [D2]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.lookup_retriable.2 [D2]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* connection hears: FindCoordinator: not authorised, or anything else
 ConnectionLookupFatal(s, current) ==
-    \* COORDINATOR_DISCOVERY.lookup_fatal.1 [D2 H4]
-    IF s.connection = "COORDINATOR_DISCOVERY" /\ current
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.connection = "INITIALIZED"]
-             s3 == \* await_poll_to_look_up
-                   [s2 EXCEPT !.lookup_wait = "poll"]
-             s4 == \* end_asks
-                   [s3 EXCEPT !.asked = FALSE]
-         IN  [s4 EXCEPT !.raised = TRUE]
-    \* DOWN.lookup_fatal.2 [D2]
-    ELSE IF s.connection = "DOWN" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* INITIALIZED.lookup_fatal.2 [D2]
-    ELSE IF s.connection = "INITIALIZED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.lookup_fatal.2 [D2]
-    ELSE IF s.connection = "STABLE" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.connection
+    IN  CASE at = "COORDINATOR_DISCOVERY" ->
+               \* COORDINATOR_DISCOVERY.lookup_fatal.1 [D2 H4]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  [s1 EXCEPT !.connection = "INITIALIZED",
+                                   \* await_poll_to_look_up
+                                   !.lookup_wait = "poll",
+                                   \* end_asks
+                                   !.asked = FALSE,
+                                   !.raised = TRUE]
+               ELSE s
+          [] at = "DOWN" ->
+               \* DOWN.lookup_fatal.2 [D2]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "INITIALIZED" ->
+               \* INITIALIZED.lookup_fatal.2 [D2]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.lookup_fatal.2 [D2]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* connection hears: retry.backoff.ms since a lookup failed
 ConnectionLookupBackoffElapsed(s) ==
     \* INITIALIZED.lookup_backoff_elapsed.1 [D1 D3 D7]
     IF s.connection = "INITIALIZED" /\ s.lookup_wait = "backoff" /\ (s.member_needs \/ s.asked)
-    THEN LET s1 == [s EXCEPT !.connection = "COORDINATOR_DISCOVERY"]
-             s2 == \* look_up
-                   [s1 EXCEPT !.lookup_wait = "none"]
-             s3 == IF s2.fault = "none" /\ ~(~s2.lookup_out)
-                   THEN [s2 EXCEPT !.fault = "one-lookup"]
+    THEN LET s1 == [s EXCEPT !.connection = "COORDINATOR_DISCOVERY",
+                             \* look_up
+                             !.lookup_wait = "none"]
+             s2 == IF s1.fault = "none" /\ ~(~s1.lookup_out)
+                   THEN [s1 EXCEPT !.fault = "one-lookup"]
+                   ELSE s1
+             s3 == IF s2.fault = "none" /\ ~(s2.member_needs \/ s2.asks_open)
+                   THEN [s2 EXCEPT !.fault = "lookup-is-needed"]
                    ELSE s2
-             s4 == IF s3.fault = "none" /\ ~(s3.member_needs \/ s3.asks_open)
-                   THEN [s3 EXCEPT !.fault = "lookup-is-needed"]
+             s4 == IF s3.fault = "none" /\ ~(s3.lookup_rests = "none")
+                   THEN [s3 EXCEPT !.fault = "lookup-waits"]
                    ELSE s3
-             s5 == IF s4.fault = "none" /\ ~(s4.lookup_rests = "none")
-                   THEN [s4 EXCEPT !.fault = "lookup-waits"]
-                   ELSE s4
-         IN  [s5 EXCEPT !.lookup_out = TRUE]
+         IN  [s4 EXCEPT !.lookup_out = TRUE]
     \* INITIALIZED.lookup_backoff_elapsed.2 [D7]
     ELSE IF s.connection = "INITIALIZED" /\ s.lookup_wait = "backoff" /\ ~(s.member_needs \/ s.asked)
     THEN \* end_lookup_wait
@@ -6273,88 +7753,102 @@ ConnectionLookupBackoffElapsed(s) ==
 
 \* connection hears: poll(); the server event POLL
 ConnectionApplicationPolled(s) ==
-    \* INITIALIZED.application_polled.1 [D1 D7]
-    IF s.connection = "INITIALIZED" /\ s.lookup_wait = "poll" /\ (s.member_needs \/ s.asked)
-    THEN LET s1 == [s EXCEPT !.connection = "COORDINATOR_DISCOVERY"]
-             s2 == \* look_up
-                   [s1 EXCEPT !.lookup_wait = "none"]
-             s3 == IF s2.fault = "none" /\ ~(~s2.lookup_out)
-                   THEN [s2 EXCEPT !.fault = "one-lookup"]
-                   ELSE s2
-             s4 == IF s3.fault = "none" /\ ~(s3.member_needs \/ s3.asks_open)
-                   THEN [s3 EXCEPT !.fault = "lookup-is-needed"]
-                   ELSE s3
-             s5 == IF s4.fault = "none" /\ ~(s4.lookup_rests = "none")
-                   THEN [s4 EXCEPT !.fault = "lookup-waits"]
-                   ELSE s4
-         IN  [s5 EXCEPT !.lookup_out = TRUE]
-    \* INITIALIZED.application_polled.2 [D7]
-    ELSE IF s.connection = "INITIALIZED" /\ s.lookup_wait = "poll" /\ ~(s.member_needs \/ s.asked)
-    THEN \* end_lookup_wait
-         [s EXCEPT !.lookup_wait = "none"]
-    \* DOWN.application_polled.1 [L4]
-    ELSE IF s.connection = "DOWN"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.connection
+    IN  CASE at = "INITIALIZED" ->
+               \* INITIALIZED.application_polled.1 [D1 D7]
+               IF s.lookup_wait = "poll" /\ (s.member_needs \/ s.asked)
+               THEN LET s1 == [s EXCEPT !.connection = "COORDINATOR_DISCOVERY",
+                                        \* look_up
+                                        !.lookup_wait = "none"]
+                        s2 == IF s1.fault = "none" /\ ~(~s1.lookup_out)
+                              THEN [s1 EXCEPT !.fault = "one-lookup"]
+                              ELSE s1
+                        s3 == IF s2.fault = "none" /\ ~(s2.member_needs \/ s2.asks_open)
+                              THEN [s2 EXCEPT !.fault = "lookup-is-needed"]
+                              ELSE s2
+                        s4 == IF s3.fault = "none" /\ ~(s3.lookup_rests = "none")
+                              THEN [s3 EXCEPT !.fault = "lookup-waits"]
+                              ELSE s3
+                    IN  [s4 EXCEPT !.lookup_out = TRUE]
+               \* INITIALIZED.application_polled.2 [D7]
+               ELSE IF s.lookup_wait = "poll" /\ ~(s.member_needs \/ s.asked)
+               THEN \* end_lookup_wait
+                    [s EXCEPT !.lookup_wait = "none"]
+               ELSE s
+          [] at = "DOWN" ->
+               \* DOWN.application_polled.1 [L4]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] OTHER -> s
 
 \* connection hears: OffsetFetch: not the coordinator, or no answer
 ConnectionAskCoordinatorGone(s, current) ==
-    \* STABLE.ask_coordinator_gone.1 [D1 D5]
-    IF s.connection = "STABLE" /\ current /\ s.asked
-    THEN LET s1 == IF s.fault = "none" /\ ~current
-                   THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                   ELSE s
-             s2 == [s1 EXCEPT !.connection = "COORDINATOR_DISCOVERY"]
-             s3 == \* forget_coordinator
-                   [s2 EXCEPT !.coordinator_known = FALSE]
-             s4 == \* look_up
-                   [s3 EXCEPT !.lookup_wait = "none"]
-             s5 == IF s4.fault = "none" /\ ~(~s4.coordinator_known)
-                   THEN [s4 EXCEPT !.fault = "forget-then-fail"]
-                   ELSE s4
-             s6 == IF s5.fault = "none" /\ ~s5.suspect
-                   THEN [s5 EXCEPT !.fault = "forget-with-reason"]
-                   ELSE s5
-             s7 == [s6 EXCEPT !.beat_due = s6.beat_due /\ ~s6.heartbeat_out,
-                              !.suspect = FALSE,
-                              !.call_out = "none",
-                              !.heartbeat_out = FALSE,
-                              !.commit_out = FALSE]
-             s8 == TimeoutsCoordinatorLost(s7)
-             s9 == RebalanceCoordinatorLost(s8)
-             s10 == IF s9.fault = "none" /\ ~(~s9.lookup_out)
-                    THEN [s9 EXCEPT !.fault = "one-lookup"]
-                    ELSE s9
-             s11 == IF s10.fault = "none" /\ ~(s10.member_needs \/ s10.asks_open)
-                    THEN [s10 EXCEPT !.fault = "lookup-is-needed"]
-                    ELSE s10
-             s12 == IF s11.fault = "none" /\ ~(s11.lookup_rests = "none")
-                    THEN [s11 EXCEPT !.fault = "lookup-waits"]
-                    ELSE s11
-         IN  [s12 EXCEPT !.lookup_out = TRUE]
-    \* DOWN.ask_coordinator_gone.2 [J9]
-    ELSE IF s.connection = "DOWN" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* INITIALIZED.ask_coordinator_gone.2 [J9]
-    ELSE IF s.connection = "INITIALIZED" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* COORDINATOR_DISCOVERY.ask_coordinator_gone.2 [J9]
-    ELSE IF s.connection = "COORDINATOR_DISCOVERY" /\ current
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* STABLE.ask_coordinator_gone.3 [J9]
-    ELSE IF s.connection = "STABLE" /\ current /\ ~s.asked
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.connection
+    IN  CASE at = "STABLE" ->
+               \* STABLE.ask_coordinator_gone.1 [D1 D5]
+               IF current /\ s.asked
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.connection = "COORDINATOR_DISCOVERY",
+                                         \* forget_coordinator
+                                         !.coordinator_known = FALSE,
+                                         \* look_up
+                                         !.lookup_wait = "none"]
+                        s3 == IF s2.fault = "none" /\ ~(~s2.coordinator_known)
+                              THEN [s2 EXCEPT !.fault = "forget-then-fail"]
+                              ELSE s2
+                        s4 == IF s3.fault = "none" /\ ~s3.suspect
+                              THEN [s3 EXCEPT !.fault = "forget-with-reason"]
+                              ELSE s3
+                        s5 == [s4 EXCEPT !.beat_due = s4.beat_due /\ ~s4.heartbeat_out,
+                                         !.suspect = FALSE,
+                                         !.join_rests = s4.join_rests \/ s4.call_out /= "none",
+                                         !.call_out = "none",
+                                         !.heartbeat_out = FALSE,
+                                         !.commit_rests = s4.commit_rests \/ s4.commit_out,
+                                         !.commit_out = FALSE]
+                        s6 == TimeoutsCoordinatorLost(s5)
+                        s7 == RebalanceCoordinatorLost(s6)
+                        s8 == IF s7.fault = "none" /\ ~(~s7.lookup_out)
+                              THEN [s7 EXCEPT !.fault = "one-lookup"]
+                              ELSE s7
+                        s9 == IF s8.fault = "none" /\ ~(s8.member_needs \/ s8.asks_open)
+                              THEN [s8 EXCEPT !.fault = "lookup-is-needed"]
+                              ELSE s8
+                        s10 == IF s9.fault = "none" /\ ~(s9.lookup_rests = "none")
+                               THEN [s9 EXCEPT !.fault = "lookup-waits"]
+                               ELSE s9
+                    IN  [s10 EXCEPT !.lookup_out = TRUE]
+               \* STABLE.ask_coordinator_gone.3 [J9]
+               ELSE IF current /\ ~s.asked
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "DOWN" ->
+               \* DOWN.ask_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "INITIALIZED" ->
+               \* INITIALIZED.ask_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COORDINATOR_DISCOVERY" ->
+               \* COORDINATOR_DISCOVERY.ask_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] OTHER -> s
 
 \* connection hears: subscribe(); the server event SUBSCRIBE
 ConnectionSubscribedToTopics(s) ==
@@ -6412,13 +7906,14 @@ Started ==
     /\ state' = LET s1 == TimeoutsStarted(state)
                     s2 == ConnectionStarted(s1)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* the background thread ends [application]
 Stopped ==
@@ -6439,7 +7934,9 @@ Stopped ==
                                         !.heartbeat_out = FALSE,
                                         !.commit_out = FALSE,
                                         !.in_group = FALSE,
-                                        !.has_id = FALSE,
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.given = "none",
                                         !.lookup_out = FALSE,
                                         !.may_join = FALSE,
                                         !.asks_open = FALSE,
@@ -6449,13 +7946,14 @@ Stopped ==
                     s3 == RebalanceStopped(s2)
                     s4 == ConnectionStopped(s3)
                     s5 == TimeoutsTurnEnded(s4)
-                IN  [s5 EXCEPT !.has_id = s5.has_id /\ ~s5.left /\ ~(s5.stalled /\ s5.static),
+                IN  [s5 EXCEPT !.given = IF s5.left \/ (s5.stalled /\ s5.static) THEN "none" ELSE s5.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* subscribe(); the server event SUBSCRIBE [application]
 SubscribedToTopics ==
@@ -6466,13 +7964,14 @@ SubscribedToTopics ==
                     s2 == RebalanceSubscribedToTopics(s1)
                     s3 == ConnectionSubscribedToTopics(s2)
                     s4 == TimeoutsTurnEnded(s3)
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* poll(); the server event POLL [application]
 ApplicationPolled ==
@@ -6488,13 +7987,14 @@ ApplicationPolled ==
                     s3 == RebalanceApplicationPolled(s2)
                     s4 == ConnectionApplicationPolled(s3)
                     s5 == TimeoutsTurnEnded(s4)
-                IN  [s5 EXCEPT !.has_id = s5.has_id /\ ~s5.left /\ ~(s5.stalled /\ s5.static),
+                IN  [s5 EXCEPT !.given = IF s5.left \/ (s5.stalled /\ s5.static) THEN "none" ELSE s5.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* poll() only raised an error that was waiting for it [application]
 PollRaised ==
@@ -6503,46 +8003,55 @@ PollRaised ==
     /\ state' = LET s1 == [state EXCEPT !.poll_late = FALSE]
                     s2 == TimeoutsPollRaised(s1)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* the subscription changed, the leader sees other metadata, or enforceRebalance() [application]
 RejoinRequested ==
     /\ state.configured
     /\ state.fault = "none"
     /\ ~(state.connection = "DOWN")
-    /\ state' = LET s1 == RebalanceRejoinRequested(state)
-                    s2 == ConnectionRejoinRequested(s1)
-                    s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+    /\ state' = LET s1 == [state EXCEPT !.rejoin_due = state.rejoin_due \/ state.rebalance /= "UNJOINED"]
+                    s2 == RebalanceRejoinRequested(s1)
+                    s3 == ConnectionRejoinRequested(s2)
+                    s4 == TimeoutsTurnEnded(s3)
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* unsubscribe(), or close() after its commit; the server event CLOSE [application]
 LeaveRequested ==
     /\ state.configured
     /\ state.fault = "none"
     /\ ~(state.connection = "DOWN")
-    /\ state' = LET s1 == [state EXCEPT !.commit_out = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.leave_asked = state.subscribed \/ state.given /= "none",
+                                        !.commit_out = FALSE,
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.join_rests = FALSE]
                     s2 == RebalanceLeaveRequested(s1)
                     s3 == ConnectionLeaveRequested(s2)
                     s4 == TimeoutsTurnEnded(s3)
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* the polling thread has taken REVOKE_PARTITIONS from its queue [application]
 CallbackStarted ==
@@ -6558,15 +8067,17 @@ CallbackStarted ==
     /\ ~(state.rebalance = "STABLE")
     /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
     /\ ~(state.rebalance = "REVOKING_PARTITION" /\ state.callback_running)
-    /\ state' = LET s1 == RebalanceCallbackStarted(state)
-                    s2 == TimeoutsTurnEnded(s1)
-                IN  [s2 EXCEPT !.has_id = s2.has_id /\ ~s2.left /\ ~(s2.stalled /\ s2.static),
+    /\ state' = LET s1 == [state EXCEPT !.callback = IF state.lost THEN "lost" ELSE "revoked"]
+                    s2 == RebalanceCallbackStarted(s1)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* PARTITIONS_REVOKED: the listener has returned [application]
 PartitionsRevoked ==
@@ -6583,35 +8094,45 @@ PartitionsRevoked ==
     /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
     /\ ~(state.rebalance = "REVOKING_PARTITION" /\ ~state.callback_running)
     /\ state' = LET s1 == [state EXCEPT !.revoke_due = FALSE,
-                                        !.removal_due = TRUE]
+                                        !.removal_due = TRUE,
+                                        !.callback = "none",
+                                        !.rejoin_due = state.rejoin_due \/ state.in_group]
                     s2 == RebalancePartitionsRevoked(s1)
                     s3 == TimeoutsTurnEnded(s2)
                     s4 == IF s3.fault = "none" /\ ~(~s3.removal_due)
                           THEN [s3 EXCEPT !.fault = "revoked-is-removed"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* PARTITIONS_ASSIGNED: the listener has returned [application]
 PartitionsAssigned ==
     /\ state.configured
     /\ state.fault = "none"
     /\ state.assign_due
-    /\ state' = LET s1 == [state EXCEPT !.assign_due = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.assign_due = FALSE,
+                                        !.enable_due = /\ state.added_said
+                                                       /\ ~state.pending_said
+                                                       /\ state.owned]
                     s2 == RebalancePartitionsAssigned(s1)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                    s4 == IF s3.fault = "none" /\ ~(~s3.enable_due)
+                          THEN [s3 EXCEPT !.fault = "assigned-is-enabled"]
+                          ELSE s3
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* COMMIT or FETCH_COMMITTED: an event with required_coordinator [application]
 CommitOrFetchAsked ==
@@ -6624,13 +8145,14 @@ CommitOrFetchAsked ==
                                                          ELSE state.lookup_rests]
                     s2 == ConnectionCommitOrFetchAsked(s1)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* every commit and every question for committed offsets has been answered, or given up [application]
 AsksSettled ==
@@ -6639,13 +8161,14 @@ AsksSettled ==
     /\ state' = LET s1 == [state EXCEPT !.asks_open = FALSE]
                     s2 == ConnectionAsksSettled(s1)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* FindCoordinator: NONE [message]
 LookupFoundNotCurrent ==
@@ -6668,13 +8191,14 @@ LookupFoundCurrent ==
                              /\ ~(~s3.stalled \/ (~s3.in_group /\ (s3.static \/ s3.said_goodbye)))
                           THEN [s3 EXCEPT !.fault = "stalled-member-leaves"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* FindCoordinator: loading, not available, no answer [message]
 LookupRetriableNotCurrent ==
@@ -6694,13 +8218,14 @@ LookupRetriableCurrent ==
                                         !.lookup_rests = "backoff"]
                     s2 == ConnectionLookupRetriable(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* FindCoordinator: not authorised, or anything else [message]
 LookupFatalNotCurrent ==
@@ -6724,13 +8249,14 @@ LookupFatalCurrent ==
                     s4 == IF s3.fault = "none" /\ ~s3.raised
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* JoinGroup: NONE [message]
 JoinAcceptedNotCurrent ==
@@ -6755,16 +8281,17 @@ JoinAcceptedCurrent ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.generation_unused = TRUE,
                                         !.in_group = TRUE,
-                                        !.has_id = TRUE]
+                                        !.given = "member"]
                     s2 == RebalanceJoinAccepted(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* JoinGroup: come back with this id (KIP-394) [message]
 JoinMemberIdRequiredNotCurrent ==
@@ -6787,16 +8314,17 @@ JoinMemberIdRequiredCurrent ==
     /\ ~(/\ state.rebalance = "PREPARING_REBALANCE"
          /\ ~(state.polled /\ state.coordinator_known /\ ~state.join_backoff))
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
-                                        !.has_id = TRUE]
+                                        !.given = "id"]
                     s2 == RebalanceJoinMemberIdRequired(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* JoinGroup: again, at once [message]
 JoinRebalanceInProgressNotCurrent ==
@@ -6821,13 +8349,14 @@ JoinRebalanceInProgressCurrent ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
                     s2 == RebalanceJoinRebalanceInProgress(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* JoinGroup: the coordinator does not know this id [message]
 JoinUnknownMemberNotCurrent ==
@@ -6854,16 +8383,19 @@ JoinUnknownMemberCurrent ==
                                         !.heartbeat_out = FALSE,
                                         !.commit_out = FALSE,
                                         !.in_group = FALSE,
-                                        !.has_id = FALSE]
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.given = "none"]
                     s2 == RebalanceJoinUnknownMember(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* JoinGroup: again, after a backoff [message]
 JoinCoordinatorLoadingNotCurrent ==
@@ -6885,16 +8417,18 @@ JoinCoordinatorLoadingCurrent ==
     /\ ~(state.rebalance = "STABLE")
     /\ ~(/\ state.rebalance = "PREPARING_REBALANCE"
          /\ ~(state.polled /\ state.coordinator_known /\ ~state.join_backoff))
-    /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.join_rests = TRUE]
                     s2 == RebalanceJoinCoordinatorLoading(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* JoinGroup: not the coordinator, or no answer [message]
 JoinCoordinatorGoneNotCurrent ==
@@ -6917,19 +8451,21 @@ JoinCoordinatorGoneCurrent ==
     /\ ~(/\ state.rebalance = "PREPARING_REBALANCE"
          /\ ~(state.polled /\ state.coordinator_known /\ ~state.join_backoff))
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.join_rests = TRUE,
                                         !.suspect = TRUE]
                     s2 == RebalanceJoinCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                     s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* JoinGroup: another process has this instance id [message]
 JoinFencedNotCurrent ==
@@ -6956,20 +8492,23 @@ JoinFencedCurrent ==
                                         !.heartbeat_out = FALSE,
                                         !.commit_out = FALSE,
                                         !.in_group = FALSE,
-                                        !.has_id = FALSE,
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.given = "none",
                                         !.may_join = FALSE]
                     s2 == RebalanceJoinFenced(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                     s4 == IF s3.fault = "none" /\ ~s3.raised
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* JoinGroup: what only the application can mend [message]
 JoinFatalNotCurrent ==
@@ -6998,13 +8537,14 @@ JoinFatalCurrent ==
                     s4 == IF s3.fault = "none" /\ ~s3.raised
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedNotCurrentNotTakesNotRetainsNotGains ==
@@ -7076,13 +8616,14 @@ SyncAcceptedCurrentNotTakesNotRetainsNotGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentNotTakesNotRetainsGains ==
@@ -7098,13 +8639,14 @@ SyncAcceptedCurrentNotTakesNotRetainsGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentNotTakesRetainsNotGains ==
@@ -7120,13 +8662,14 @@ SyncAcceptedCurrentNotTakesRetainsNotGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentNotTakesRetainsGains ==
@@ -7142,13 +8685,14 @@ SyncAcceptedCurrentNotTakesRetainsGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentTakesNotRetainsNotGains ==
@@ -7164,13 +8708,14 @@ SyncAcceptedCurrentTakesNotRetainsNotGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentTakesNotRetainsGains ==
@@ -7186,13 +8731,14 @@ SyncAcceptedCurrentTakesNotRetainsGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentTakesRetainsNotGains ==
@@ -7208,13 +8754,14 @@ SyncAcceptedCurrentTakesRetainsNotGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedCurrentTakesRetainsGains ==
@@ -7230,13 +8777,14 @@ SyncAcceptedCurrentTakesRetainsGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: the next rebalance has begun [message]
 SyncRebalanceInProgressNotCurrent ==
@@ -7259,13 +8807,14 @@ SyncRebalanceInProgressCurrent ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
                     s2 == RebalanceSyncRebalanceInProgress(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: the coordinator does not know this id [message]
 SyncUnknownMemberNotCurrent ==
@@ -7290,16 +8839,19 @@ SyncUnknownMemberCurrent ==
                                         !.heartbeat_out = FALSE,
                                         !.commit_out = FALSE,
                                         !.in_group = FALSE,
-                                        !.has_id = FALSE]
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.given = "none"]
                     s2 == RebalanceSyncUnknownMember(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: an older or newer generation [message]
 SyncIllegalGenerationNotCurrent ==
@@ -7323,16 +8875,20 @@ SyncIllegalGenerationCurrent ==
                                         !.generation_unused = FALSE,
                                         !.heartbeat_out = FALSE,
                                         !.commit_out = FALSE,
-                                        !.in_group = FALSE]
+                                        !.in_group = FALSE,
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.given = IF state.given /= "none" THEN "id" ELSE "none"]
                     s2 == RebalanceSyncIllegalGeneration(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: not the coordinator, or no answer [message]
 SyncCoordinatorGoneNotCurrent ==
@@ -7353,19 +8909,21 @@ SyncCoordinatorGoneCurrent ==
     /\ ~(state.rebalance = "REVOKING_PARTITION")
     /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.join_rests = TRUE,
                                         !.suspect = TRUE]
                     s2 == RebalanceSyncCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                     s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: another process has this instance id [message]
 SyncFencedNotCurrent ==
@@ -7390,20 +8948,23 @@ SyncFencedCurrent ==
                                         !.heartbeat_out = FALSE,
                                         !.commit_out = FALSE,
                                         !.in_group = FALSE,
-                                        !.has_id = FALSE,
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.given = "none",
                                         !.may_join = FALSE]
                     s2 == RebalanceSyncFenced(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                     s4 == IF s3.fault = "none" /\ ~s3.raised
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: what only the application can mend [message]
 SyncFatalNotCurrent ==
@@ -7430,13 +8991,14 @@ SyncFatalCurrent ==
                     s4 == IF s3.fault = "none" /\ ~s3.raised
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* Heartbeat: NONE [message]
 HeartbeatOkNotCurrent ==
@@ -7455,13 +9017,14 @@ HeartbeatOkCurrent ==
     /\ state' = LET s1 == [state EXCEPT !.heartbeat_out = FALSE]
                     s2 == TimeoutsHeartbeatOk(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* Heartbeat: a rebalance is announced [message]
 HeartbeatRebalanceInProgressNotCurrent ==
@@ -7483,17 +9046,19 @@ HeartbeatRebalanceInProgressCurrent ==
          /\ ~(state.identity = "member" /\ (state.join_backoff \/ ~state.polled)))
     /\ ~(state.rebalance = "REVOKING_PARTITION" /\ state.identity /= "member")
     /\ ~(state.rebalance = "ASSIGNING_PARTITIONS" /\ state.identity /= "member")
-    /\ state' = LET s1 == [state EXCEPT !.heartbeat_out = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.heartbeat_out = FALSE,
+                                        !.rejoin_due = state.rejoin_due \/ state.call_out = "none"]
                     s2 == TimeoutsHeartbeatRebalanceInProgress(s1, TRUE)
                     s3 == RebalanceHeartbeatRebalanceInProgress(s2, TRUE)
                     s4 == TimeoutsTurnEnded(s3)
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* Heartbeat: the coordinator does not know this id [message]
 HeartbeatUnknownMemberNotCurrent ==
@@ -7520,17 +9085,20 @@ HeartbeatUnknownMemberCurrent ==
                                         !.heartbeat_out = FALSE,
                                         !.commit_out = FALSE,
                                         !.in_group = FALSE,
-                                        !.has_id = FALSE]
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.given = "none"]
                     s2 == TimeoutsHeartbeatUnknownMember(s1, TRUE)
                     s3 == RebalanceHeartbeatUnknownMember(s2, TRUE)
                     s4 == TimeoutsTurnEnded(s3)
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* Heartbeat: an older or newer generation [message]
 HeartbeatIllegalGenerationNotCurrent ==
@@ -7556,17 +9124,21 @@ HeartbeatIllegalGenerationCurrent ==
                                         !.generation_unused = FALSE,
                                         !.heartbeat_out = FALSE,
                                         !.commit_out = FALSE,
-                                        !.in_group = FALSE]
+                                        !.in_group = FALSE,
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.given = IF state.given /= "none" THEN "id" ELSE "none"]
                     s2 == TimeoutsHeartbeatIllegalGeneration(s1, TRUE)
                     s3 == RebalanceHeartbeatIllegalGeneration(s2, TRUE)
                     s4 == TimeoutsTurnEnded(s3)
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* Heartbeat: another process has this instance id [message]
 HeartbeatFencedNotCurrent ==
@@ -7593,7 +9165,9 @@ HeartbeatFencedCurrent ==
                                         !.heartbeat_out = FALSE,
                                         !.commit_out = FALSE,
                                         !.in_group = FALSE,
-                                        !.has_id = FALSE,
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.given = "none",
                                         !.may_join = FALSE]
                     s2 == TimeoutsHeartbeatFenced(s1, TRUE)
                     s3 == RebalanceHeartbeatFenced(s2, TRUE)
@@ -7601,13 +9175,14 @@ HeartbeatFencedCurrent ==
                     s5 == IF s4.fault = "none" /\ ~s4.raised
                           THEN [s4 EXCEPT !.fault = "errors-are-told"]
                           ELSE s4
-                IN  [s5 EXCEPT !.has_id = s5.has_id /\ ~s5.left /\ ~(s5.stalled /\ s5.static),
+                IN  [s5 EXCEPT !.given = IF s5.left \/ (s5.stalled /\ s5.static) THEN "none" ELSE s5.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* Heartbeat: not the coordinator, or no answer [message]
 HeartbeatCoordinatorGoneNotCurrent ==
@@ -7631,13 +9206,14 @@ HeartbeatCoordinatorGoneCurrent ==
                     s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* Heartbeat: again, after a backoff [message]
 HeartbeatRetriableNotCurrent ==
@@ -7657,13 +9233,14 @@ HeartbeatRetriableCurrent ==
                                         !.beat_due = FALSE]
                     s2 == TimeoutsHeartbeatRetriable(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* Heartbeat: any other error [message]
 HeartbeatErrorNotCurrent ==
@@ -7686,13 +9263,14 @@ HeartbeatErrorCurrent ==
                     s4 == IF s3.fault = "none" /\ ~s3.raised
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* OffsetCommit: NONE, or an error that ends the attempt [message]
 CommitSettledNotCurrent ==
@@ -7728,16 +9306,18 @@ CommitSettledCurrent ==
          /\ ~(/\ state.coordinator_known
               /\ \/ state.commit_step = "out"
                  \/ state.commit_step = "none" /\ state.owned /\ state.identity = "member"))
-    /\ state' = LET s1 == [state EXCEPT !.commit_out = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.commit_out = FALSE,
+                                        !.commit_done = state.commit_done \/ state.commit_out]
                     s2 == RebalanceCommitSettled(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* OffsetCommit: again, after a backoff [message]
 CommitRetriableNotCurrent ==
@@ -7773,16 +9353,18 @@ CommitRetriableCurrent ==
          /\ ~(/\ state.coordinator_known
               /\ \/ state.commit_step = "out"
                  \/ state.commit_step = "none" /\ state.owned /\ state.identity = "member"))
-    /\ state' = LET s1 == [state EXCEPT !.commit_out = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.commit_out = FALSE,
+                                        !.commit_rests = state.commit_rests \/ state.commit_out]
                     s2 == RebalanceCommitRetriable(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* OffsetCommit: not the coordinator, or no answer [message]
 CommitCoordinatorGoneNotCurrent ==
@@ -7819,19 +9401,21 @@ CommitCoordinatorGoneCurrent ==
               /\ \/ state.commit_step = "out"
                  \/ state.commit_step = "none" /\ state.owned /\ state.identity = "member"))
     /\ state' = LET s1 == [state EXCEPT !.commit_out = FALSE,
+                                        !.commit_rests = state.commit_rests \/ state.commit_out,
                                         !.suspect = TRUE]
                     s2 == RebalanceCommitCoordinatorGone(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                     s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* OffsetCommit: the group rebalances [message]
 CommitRebalanceInProgressNotCurrent ==
@@ -7877,16 +9461,19 @@ CommitRebalanceInProgressCurrent ==
          /\ ~(/\ state.coordinator_known
               /\ \/ state.commit_step = "out"
                  \/ state.commit_step = "none" /\ state.owned /\ state.identity = "member"))
-    /\ state' = LET s1 == [state EXCEPT !.commit_out = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.commit_out = FALSE,
+                                        !.commit_done = state.commit_done \/ state.commit_out,
+                                        !.rejoin_due = state.rejoin_due \/ state.call_out = "none"]
                     s2 == RebalanceCommitRebalanceInProgress(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* OffsetCommit: the coordinator does not know this id [message]
 CommitUnknownMemberNotCurrent ==
@@ -7937,16 +9524,19 @@ CommitUnknownMemberCurrent ==
                                         !.heartbeat_out = FALSE,
                                         !.commit_out = FALSE,
                                         !.in_group = FALSE,
-                                        !.has_id = FALSE]
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.given = "none"]
                     s2 == RebalanceCommitUnknownMember(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* OffsetCommit: an older or newer generation [message]
 CommitIllegalGenerationNotCurrent ==
@@ -7996,16 +9586,20 @@ CommitIllegalGenerationCurrent ==
                                         !.generation_unused = FALSE,
                                         !.heartbeat_out = FALSE,
                                         !.commit_out = FALSE,
-                                        !.in_group = FALSE]
+                                        !.in_group = FALSE,
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.given = IF state.given /= "none" THEN "id" ELSE "none"]
                     s2 == RebalanceCommitIllegalGeneration(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* OffsetCommit: another process has this instance id [message]
 CommitFencedNotCurrent ==
@@ -8056,20 +9650,23 @@ CommitFencedCurrent ==
                                         !.heartbeat_out = FALSE,
                                         !.commit_out = FALSE,
                                         !.in_group = FALSE,
-                                        !.has_id = FALSE,
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = FALSE,
+                                        !.given = "none",
                                         !.may_join = FALSE]
                     s2 == RebalanceCommitFenced(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                     s4 == IF s3.fault = "none" /\ ~s3.raised
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* OffsetFetch: not the coordinator, or no answer [message]
 AskCoordinatorGoneNotCurrent ==
@@ -8092,13 +9689,14 @@ AskCoordinatorGoneCurrent ==
                     s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* heartbeat.interval.ms since the last one was sent, or the backoff after a failed one [timer]
 HeartbeatDue ==
@@ -8107,13 +9705,14 @@ HeartbeatDue ==
     /\ state' = LET s1 == [state EXCEPT !.beat_due = state.in_group]
                     s2 == TimeoutsHeartbeatDue(s1)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* session.timeout.ms without a sign of life from the coordinator [timer]
 SessionExpired ==
@@ -8127,13 +9726,14 @@ SessionExpired ==
                     s4 == IF s3.fault = "none" /\ ~(~s3.suspect)
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* max.poll.interval.ms since the last poll() [timer]
 PollIntervalExpired ==
@@ -8146,27 +9746,30 @@ PollIntervalExpired ==
                              /\ ~(~s3.stalled \/ (~s3.in_group /\ (s3.static \/ s3.said_goodbye)))
                           THEN [s3 EXCEPT !.fault = "stalled-member-leaves"]
                           ELSE s3
-                IN  [s4 EXCEPT !.has_id = s4.has_id /\ ~s4.left /\ ~(s4.stalled /\ s4.static),
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* retry.backoff.ms since a join or sync failed [timer]
 JoinBackoffElapsed ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == RebalanceJoinBackoffElapsed(state)
-                    s2 == TimeoutsTurnEnded(s1)
-                IN  [s2 EXCEPT !.has_id = s2.has_id /\ ~s2.left /\ ~(s2.stalled /\ s2.static),
+    /\ state' = LET s1 == [state EXCEPT !.join_rests = FALSE]
+                    s2 == RebalanceJoinBackoffElapsed(s1)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* retry.backoff.ms since a lookup failed [timer]
 LookupBackoffElapsed ==
@@ -8177,42 +9780,48 @@ LookupBackoffElapsed ==
                                                          ELSE state.lookup_rests]
                     s2 == ConnectionLookupBackoffElapsed(s1)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* retry.backoff.ms since the commit before a rebalance failed [timer]
 CommitBackoffElapsed ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == RebalanceCommitBackoffElapsed(state)
-                    s2 == TimeoutsTurnEnded(s1)
-                IN  [s2 EXCEPT !.has_id = s2.has_id /\ ~s2.left /\ ~(s2.stalled /\ s2.static),
+    /\ state' = LET s1 == [state EXCEPT !.commit_rests = FALSE]
+                    s2 == RebalanceCommitBackoffElapsed(s1)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* the commit before a rebalance has had its time [timer]
 CommitDeadlineExpired ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == [state EXCEPT !.commit_out = FALSE]
+    /\ state' = LET s1 == [state EXCEPT !.commit_out = FALSE,
+                                        !.commit_rests = FALSE,
+                                        !.commit_done = state.commit_done \/ state.commit_step /= "none"]
                     s2 == RebalanceCommitDeadlineExpired(s1)
                     s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.has_id = s3.has_id /\ ~s3.left /\ ~(s3.stalled /\ s3.static),
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
                                !.stalled = FALSE,
                                !.suspect = FALSE,
-                               !.removal_due = FALSE]
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 Next ==
     \/ ConfigureNothing
@@ -8429,6 +10038,22 @@ CallbacksBeforeJoin ==
 JoinNeedsAPoll ==
     state.fault /= "join-needs-a-poll"
 
+\* join-waits (invariant): After a JoinGroup or SyncGroup that the coordinator did not take, the next
+\* JoinGroup waits for the retry backoff.
+\* Source: Kafka AbstractCoordinator.JoinGroupResponseHandler
+\* Source: KAFKA-6829
+\* Rules: D3, J2
+JoinWaits ==
+    state.fault /= "join-waits"
+
+\* commit-comes-first (invariant): With auto-commit, what was consumed is committed before the listener hears
+\* that partitions go, and before JoinGroup: until it is answered or has run out of time.
+\* Source: Threading refactor proposal (Apache Kafka wiki), 'Test Plan'
+\* Source: Kafka ConsumerCoordinator.onJoinPrepare
+\* Rules: M3, Q4
+CommitComesFirst ==
+    state.fault /= "commit-comes-first"
+
 \* sync-after-join (invariant): A SyncGroup uses the generation of an answered JoinGroup, and each generation
 \* is used once.
 \* Source: Kafka AbstractCoordinator.JoinGroupResponseHandler
@@ -8443,6 +10068,20 @@ SyncAfterJoin ==
 \* Rules: H3, L3
 HeartbeatAsMember ==
     state.fault /= "heartbeat-as-member"
+
+\* heartbeat-when-due (invariant): A heartbeat is sent when the interval since the last one is over, or the
+\* retry backoff after one that failed.
+\* Source: Kafka AbstractCoordinator.HeartbeatThread
+\* Rules: H2, D3
+HeartbeatWhenDue ==
+    state.fault /= "heartbeat-when-due"
+
+\* leaves-if-asked (invariant): Who does not stall leaves only because the application wants to.
+\* Source: KIP-62, 'Proposed Changes'
+\* Source: Kafka AbstractCoordinator.maybeLeaveGroup
+\* Rules: L1, P1
+LeavesIfAsked ==
+    state.fault /= "leaves-if-asked"
 
 \* leave-once (invariant): LeaveGroup is sent by who has an id, once.
 \* Source: KAFKA-16639
@@ -8476,6 +10115,33 @@ NoCommitInARebalance ==
 CallbacksAlternate ==
     state.fault /= "callbacks-alternate"
 
+\* commit-if-configured (invariant): The commit before a rebalance is sent only with auto-commit: else
+\* committing is the application's own affair.
+\* Source: Kafka ConsumerCoordinator.onJoinPrepare
+\* Rules: M3, M7
+CommitIfConfigured ==
+    state.fault /= "commit-if-configured"
+
+\* commit-waits (invariant): After a commit that failed the next try waits for the retry backoff.
+\* Source: KAFKA-13310
+\* Rules: D3, M3
+CommitWaits ==
+    state.fault /= "commit-waits"
+
+\* lost-was-owned (invariant): The listener is told of a loss, and called by who leaves, only if something was
+\* owned.
+\* Source: KIP-429, onPartitionsLost
+\* Rules: C1, C2, C7
+LostWasOwned ==
+    state.fault /= "lost-was-owned"
+
+\* lost-by-losing (invariant): A member that has its assignment is told of its end, not of a loss, as long as
+\* nobody has disowned it.
+\* Source: KIP-429, onPartitionsLost
+\* Rules: C2, C7
+LostByLosing ==
+    state.fault /= "lost-by-losing"
+
 \* paused-before-revoked (invariant): Partitions are paused before the listener hears that they go, and before
 \* they are removed.
 \* Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
@@ -8495,6 +10161,13 @@ AddedBeforeAssigned ==
 \* Rules: C3, O3
 RevokedIsRemoved ==
     state.fault /= "revoked-is-removed"
+
+\* assigned-is-enabled (invariant): When the listener has heard of an assignment, its partitions are enabled
+\* at once, whatever comes next.
+\* Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+\* Rules: C3
+AssignedIsEnabled ==
+    state.fault /= "assigned-is-enabled"
 
 \* forget-then-fail (invariant): The coordinator is unknown before requests under way to it fail.
 \* Source: KAFKA-6366
@@ -8598,6 +10271,44 @@ WantsToJoin ==
     \/ ~(state.subscribed /\ state.polled /\ state.coordinator_known)
     \/ state.join_backoff
 
+\* join-backoff-is-kept (invariant): The backoff before the next JoinGroup runs from a failure of the
+\* coordinator's until it ends, or the member leaves.
+\* Source: Kafka AbstractCoordinator.joinGroupIfNeeded
+\* Rules: D3, J2
+JoinBackoffIsKept ==
+    state.join_backoff = state.join_rests
+
+\* announced-is-pursued (invariant): A member that is stable and knows that a rebalance is due is on its way
+\* to it: it commits, and then joins.
+\* Source: KAFKA-5154
+\* Source: Kafka ConsumerCoordinator.rejoinNeededOrPending
+\* Rules: J2, J8, K2, H4
+AnnouncedIsPursued ==
+    state.preparing = (state.rebalance = "STABLE" /\ state.rejoin_due)
+
+\* follow-up-is-kept (invariant): What makes another rebalance necessary while one is under way is kept until
+\* the next JoinGroup, and nothing else makes one follow.
+\* Source: KIP-429
+\* Source: KAFKA-5154
+\* Rules: J2, K2
+FollowUpIsKept ==
+    \/ state.rebalance = "UNJOINED"
+    \/ IF \/ state.call_out = "JoinGroup"
+          \/ state.rebalance = "COMPLETING_REBALANCE"
+          \/ state.rebalance = "ASSIGNING_PARTITIONS"
+       THEN state.follow_up = state.rejoin_due
+       ELSE ~state.follow_up \/ (state.rejoin_due /\ state.rebalance /= "STABLE")
+
+\* revoked-goes-on (invariant): When the listener has heard what goes, nothing holds the JoinGroup back but a
+\* commit, a poll, a coordinator or a backoff.
+\* Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+\* Rules: J2, Q4
+RevokedGoesOn ==
+    \/ state.rebalance /= "PARTITION_REVOKED"
+    \/ state.commit_step /= "none"
+    \/ ~(state.polled /\ state.coordinator_known)
+    \/ state.join_backoff
+
 \* commit-ends (invariant): PREPARE_REVOCATION lasts only as long as the commit before the revocation.
 \* Source: KAFKA-13310
 \* Source: KAFKA-14024
@@ -8610,6 +10321,13 @@ CommitEnds ==
 \* Rules: M3, M5
 CommitIsOut ==
     (state.commit_step = "out") = state.commit_out
+
+\* commit-backoff-is-kept (invariant): The backoff before the next try of a commit runs until it ends, or the
+\* commit has run out of time.
+\* Source: KAFKA-13310
+\* Rules: D3, M3
+CommitBackoffIsKept ==
+    (state.commit_step = "backoff") = state.commit_rests
 
 \* commit-is-pursued (invariant): A commit waits for nothing but a coordinator, a backoff or its answer.
 \* Source: KAFKA-13310
@@ -8669,13 +10387,13 @@ OverduePollWaits ==
 MayJoin ==
     state.may_join = state.polled
 
-\* identity-is-given (invariant): The member keeps the id that it was given until the coordinator disowns it
-\* or it leaves.
+\* identity-is-given (invariant): The member keeps the id and the generation that it was given until the
+\* coordinator disowns them or it leaves; a generation that is disowned leaves it the id.
 \* Source: KAFKA-13214
 \* Source: KAFKA-10870
 \* Rules: J4, J3
 IdentityIsGiven ==
-    state.has_id = (state.identity /= "none")
+    state.given = state.identity
 
 \* lost-without-id (invariant): A callback that has not begun when the membership is lost says lost.
 \* Source: KIP-429, onPartitionsLost
@@ -8683,6 +10401,25 @@ IdentityIsGiven ==
 LostWithoutId ==
     \/ ~(state.rebalance = "REVOKING_PARTITION" /\ ~state.callback_running /\ state.identity /= "member")
     \/ state.lost
+
+\* leave-is-pursued (invariant): Who has been asked to leave has left, or is waiting for its last callback.
+\* Source: KAFKA-19357
+\* Rules: L1, L2, C7
+LeaveIsPursued ==
+    state.leaving = state.leave_asked
+
+\* callback-is-running (invariant): A callback is believed to run while it does.
+\* Source: Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'
+\* Rules: Q2
+CallbackIsRunning ==
+    state.callback_running = (state.callback /= "none")
+
+\* callback-stays (invariant): What the listener has been told while it runs stays so: revoked does not become
+\* lost.
+\* Source: KIP-429, onPartitionsLost
+\* Rules: C2, P3
+CallbackStays ==
+    state.callback = "none" \/ (state.callback = "lost") = state.lost
 
 \* owns-nothing-outside (invariant): Outside the group nothing is owned: every end of ownership goes through
 \* the listener.
@@ -8751,7 +10488,7 @@ Watch(n, word, id, condition) ==
     condition => \/ TLCGet(n) = 1
                  \/ TLCSet(n, 1) /\ PrintT(<<word, id>>)
 
-ASSUME \A n \in 1 .. 61 : TLCSet(n, 0)
+ASSUME \A n \in 1 .. 78 : TLCSet(n, 0)
 
 WatchIllegalEvent == Watch(1, "violated", "illegal-event", ~IllegalEvent)
 WatchLateChangesNothing == Watch(2, "violated", "late-changes-nothing", ~LateChangesNothing)
@@ -8767,52 +10504,69 @@ WatchOneCommit == Watch(11, "violated", "one-commit", ~OneCommit)
 WatchToAKnownCoordinator == Watch(12, "violated", "to-a-known-coordinator", ~ToAKnownCoordinator)
 WatchCallbacksBeforeJoin == Watch(13, "violated", "callbacks-before-join", ~CallbacksBeforeJoin)
 WatchJoinNeedsAPoll == Watch(14, "violated", "join-needs-a-poll", ~JoinNeedsAPoll)
-WatchSyncAfterJoin == Watch(15, "violated", "sync-after-join", ~SyncAfterJoin)
-WatchHeartbeatAsMember == Watch(16, "violated", "heartbeat-as-member", ~HeartbeatAsMember)
-WatchLeaveOnce == Watch(17, "violated", "leave-once", ~LeaveOnce)
-WatchStaticStays == Watch(18, "violated", "static-stays", ~StaticStays)
-WatchCommitWhatIsOwned == Watch(19, "violated", "commit-what-is-owned", ~CommitWhatIsOwned)
-WatchNoCommitInARebalance == Watch(20, "violated", "no-commit-in-a-rebalance", ~NoCommitInARebalance)
-WatchCallbacksAlternate == Watch(21, "violated", "callbacks-alternate", ~CallbacksAlternate)
-WatchPausedBeforeRevoked == Watch(22, "violated", "paused-before-revoked", ~PausedBeforeRevoked)
-WatchAddedBeforeAssigned == Watch(23, "violated", "added-before-assigned", ~AddedBeforeAssigned)
-WatchRevokedIsRemoved == Watch(24, "violated", "revoked-is-removed", ~RevokedIsRemoved)
-WatchForgetThenFail == Watch(25, "violated", "forget-then-fail", ~ForgetThenFail)
-WatchErrorsAreTold == Watch(26, "violated", "errors-are-told", ~ErrorsAreTold)
-WatchStalledMemberLeaves == Watch(27, "violated", "stalled-member-leaves", ~StalledMemberLeaves)
-WatchLookupIsOut == Watch(28, "violated", "lookup-is-out", ~LookupIsOut)
-WatchNeedIsPursued == Watch(29, "violated", "need-is-pursued", ~NeedIsPursued)
-WatchQuestionIsKept == Watch(30, "violated", "question-is-kept", ~QuestionIsKept)
-WatchLookupRestIsKept == Watch(31, "violated", "lookup-rest-is-kept", ~LookupRestIsKept)
-WatchDueHeartbeatIsKept == Watch(32, "violated", "due-heartbeat-is-kept", ~DueHeartbeatIsKept)
-WatchLatePollIsKept == Watch(33, "violated", "late-poll-is-kept", ~LatePollIsKept)
-WatchNoNeedOutside == Watch(34, "violated", "no-need-outside", ~NoNeedOutside)
-WatchCoordinatorIsKnown == Watch(35, "violated", "coordinator-is-known", ~CoordinatorIsKnown)
-WatchMemberNeedsIt == Watch(36, "violated", "member-needs-it", ~MemberNeedsIt)
-WatchJoinIsOut == Watch(37, "violated", "join-is-out", ~JoinIsOut)
-WatchSyncIsOut == Watch(38, "violated", "sync-is-out", ~SyncIsOut)
-WatchWantsToJoin == Watch(39, "violated", "wants-to-join", ~WantsToJoin)
-WatchCommitEnds == Watch(40, "violated", "commit-ends", ~CommitEnds)
-WatchCommitIsOut == Watch(41, "violated", "commit-is-out", ~CommitIsOut)
-WatchCommitIsPursued == Watch(42, "violated", "commit-is-pursued", ~CommitIsPursued)
-WatchRevokeIsDue == Watch(43, "violated", "revoke-is-due", ~RevokeIsDue)
-WatchAssignIsDue == Watch(44, "violated", "assign-is-due", ~AssignIsDue)
-WatchToldIsEnabled == Watch(45, "violated", "told-is-enabled", ~ToldIsEnabled)
-WatchHeartbeatsRun == Watch(46, "violated", "heartbeats-run", ~HeartbeatsRun)
-WatchHeartbeatIsOut == Watch(47, "violated", "heartbeat-is-out", ~HeartbeatIsOut)
-WatchOverdueHeartbeatWaits == Watch(48, "violated", "overdue-heartbeat-waits", ~OverdueHeartbeatWaits)
-WatchOverduePollWaits == Watch(49, "violated", "overdue-poll-waits", ~OverduePollWaits)
-WatchMayJoin == Watch(50, "violated", "may-join", ~MayJoin)
-WatchIdentityIsGiven == Watch(51, "violated", "identity-is-given", ~IdentityIsGiven)
-WatchLostWithoutId == Watch(52, "violated", "lost-without-id", ~LostWithoutId)
-WatchOwnsNothingOutside == Watch(53, "violated", "owns-nothing-outside", ~OwnsNothingOutside)
-WatchEagerGivesUpFirst == Watch(54, "violated", "eager-gives-up-first", ~EagerGivesUpFirst)
-WatchLostIsTold == Watch(55, "violated", "lost-is-told", ~LostIsTold)
-WatchReachesAssigning == Watch(56, "reached", "reaches-assigning", ReachesAssigning)
-WatchReachesLost == Watch(57, "reached", "reaches-lost", ReachesLost)
-WatchReachesLeaving == Watch(58, "reached", "reaches-leaving", ReachesLeaving)
-WatchReachesSecondLoss == Watch(59, "reached", "reaches-second-loss", ReachesSecondLoss)
-WatchReachesBlockedCommit == Watch(60, "reached", "reaches-blocked-commit", ReachesBlockedCommit)
-WatchReachesPollWhileLost == Watch(61, "reached", "reaches-poll-while-lost", ReachesPollWhileLost)
+WatchJoinWaits == Watch(15, "violated", "join-waits", ~JoinWaits)
+WatchCommitComesFirst == Watch(16, "violated", "commit-comes-first", ~CommitComesFirst)
+WatchSyncAfterJoin == Watch(17, "violated", "sync-after-join", ~SyncAfterJoin)
+WatchHeartbeatAsMember == Watch(18, "violated", "heartbeat-as-member", ~HeartbeatAsMember)
+WatchHeartbeatWhenDue == Watch(19, "violated", "heartbeat-when-due", ~HeartbeatWhenDue)
+WatchLeavesIfAsked == Watch(20, "violated", "leaves-if-asked", ~LeavesIfAsked)
+WatchLeaveOnce == Watch(21, "violated", "leave-once", ~LeaveOnce)
+WatchStaticStays == Watch(22, "violated", "static-stays", ~StaticStays)
+WatchCommitWhatIsOwned == Watch(23, "violated", "commit-what-is-owned", ~CommitWhatIsOwned)
+WatchNoCommitInARebalance == Watch(24, "violated", "no-commit-in-a-rebalance", ~NoCommitInARebalance)
+WatchCallbacksAlternate == Watch(25, "violated", "callbacks-alternate", ~CallbacksAlternate)
+WatchCommitIfConfigured == Watch(26, "violated", "commit-if-configured", ~CommitIfConfigured)
+WatchCommitWaits == Watch(27, "violated", "commit-waits", ~CommitWaits)
+WatchLostWasOwned == Watch(28, "violated", "lost-was-owned", ~LostWasOwned)
+WatchLostByLosing == Watch(29, "violated", "lost-by-losing", ~LostByLosing)
+WatchPausedBeforeRevoked == Watch(30, "violated", "paused-before-revoked", ~PausedBeforeRevoked)
+WatchAddedBeforeAssigned == Watch(31, "violated", "added-before-assigned", ~AddedBeforeAssigned)
+WatchRevokedIsRemoved == Watch(32, "violated", "revoked-is-removed", ~RevokedIsRemoved)
+WatchAssignedIsEnabled == Watch(33, "violated", "assigned-is-enabled", ~AssignedIsEnabled)
+WatchForgetThenFail == Watch(34, "violated", "forget-then-fail", ~ForgetThenFail)
+WatchErrorsAreTold == Watch(35, "violated", "errors-are-told", ~ErrorsAreTold)
+WatchStalledMemberLeaves == Watch(36, "violated", "stalled-member-leaves", ~StalledMemberLeaves)
+WatchLookupIsOut == Watch(37, "violated", "lookup-is-out", ~LookupIsOut)
+WatchNeedIsPursued == Watch(38, "violated", "need-is-pursued", ~NeedIsPursued)
+WatchQuestionIsKept == Watch(39, "violated", "question-is-kept", ~QuestionIsKept)
+WatchLookupRestIsKept == Watch(40, "violated", "lookup-rest-is-kept", ~LookupRestIsKept)
+WatchDueHeartbeatIsKept == Watch(41, "violated", "due-heartbeat-is-kept", ~DueHeartbeatIsKept)
+WatchLatePollIsKept == Watch(42, "violated", "late-poll-is-kept", ~LatePollIsKept)
+WatchNoNeedOutside == Watch(43, "violated", "no-need-outside", ~NoNeedOutside)
+WatchCoordinatorIsKnown == Watch(44, "violated", "coordinator-is-known", ~CoordinatorIsKnown)
+WatchMemberNeedsIt == Watch(45, "violated", "member-needs-it", ~MemberNeedsIt)
+WatchJoinIsOut == Watch(46, "violated", "join-is-out", ~JoinIsOut)
+WatchSyncIsOut == Watch(47, "violated", "sync-is-out", ~SyncIsOut)
+WatchWantsToJoin == Watch(48, "violated", "wants-to-join", ~WantsToJoin)
+WatchJoinBackoffIsKept == Watch(49, "violated", "join-backoff-is-kept", ~JoinBackoffIsKept)
+WatchAnnouncedIsPursued == Watch(50, "violated", "announced-is-pursued", ~AnnouncedIsPursued)
+WatchFollowUpIsKept == Watch(51, "violated", "follow-up-is-kept", ~FollowUpIsKept)
+WatchRevokedGoesOn == Watch(52, "violated", "revoked-goes-on", ~RevokedGoesOn)
+WatchCommitEnds == Watch(53, "violated", "commit-ends", ~CommitEnds)
+WatchCommitIsOut == Watch(54, "violated", "commit-is-out", ~CommitIsOut)
+WatchCommitBackoffIsKept == Watch(55, "violated", "commit-backoff-is-kept", ~CommitBackoffIsKept)
+WatchCommitIsPursued == Watch(56, "violated", "commit-is-pursued", ~CommitIsPursued)
+WatchRevokeIsDue == Watch(57, "violated", "revoke-is-due", ~RevokeIsDue)
+WatchAssignIsDue == Watch(58, "violated", "assign-is-due", ~AssignIsDue)
+WatchToldIsEnabled == Watch(59, "violated", "told-is-enabled", ~ToldIsEnabled)
+WatchHeartbeatsRun == Watch(60, "violated", "heartbeats-run", ~HeartbeatsRun)
+WatchHeartbeatIsOut == Watch(61, "violated", "heartbeat-is-out", ~HeartbeatIsOut)
+WatchOverdueHeartbeatWaits == Watch(62, "violated", "overdue-heartbeat-waits", ~OverdueHeartbeatWaits)
+WatchOverduePollWaits == Watch(63, "violated", "overdue-poll-waits", ~OverduePollWaits)
+WatchMayJoin == Watch(64, "violated", "may-join", ~MayJoin)
+WatchIdentityIsGiven == Watch(65, "violated", "identity-is-given", ~IdentityIsGiven)
+WatchLostWithoutId == Watch(66, "violated", "lost-without-id", ~LostWithoutId)
+WatchLeaveIsPursued == Watch(67, "violated", "leave-is-pursued", ~LeaveIsPursued)
+WatchCallbackIsRunning == Watch(68, "violated", "callback-is-running", ~CallbackIsRunning)
+WatchCallbackStays == Watch(69, "violated", "callback-stays", ~CallbackStays)
+WatchOwnsNothingOutside == Watch(70, "violated", "owns-nothing-outside", ~OwnsNothingOutside)
+WatchEagerGivesUpFirst == Watch(71, "violated", "eager-gives-up-first", ~EagerGivesUpFirst)
+WatchLostIsTold == Watch(72, "violated", "lost-is-told", ~LostIsTold)
+WatchReachesAssigning == Watch(73, "reached", "reaches-assigning", ReachesAssigning)
+WatchReachesLost == Watch(74, "reached", "reaches-lost", ReachesLost)
+WatchReachesLeaving == Watch(75, "reached", "reaches-leaving", ReachesLeaving)
+WatchReachesSecondLoss == Watch(76, "reached", "reaches-second-loss", ReachesSecondLoss)
+WatchReachesBlockedCommit == Watch(77, "reached", "reaches-blocked-commit", ReachesBlockedCommit)
+WatchReachesPollWhileLost == Watch(78, "reached", "reaches-poll-while-lost", ReachesPollWhileLost)
 
 ============================================================

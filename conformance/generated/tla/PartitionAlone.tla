@@ -91,199 +91,230 @@ Init ==
 SubscriptionPartitionAdded(s) ==
     \* UNASSIGNED.partition_added.1 [C3 O1]
     IF s.subscription = "UNASSIGNED"
-    THEN LET s1 == [s EXCEPT !.subscription = "ASSIGNED"]
-         IN  \* begin_anew
-             [s1 EXCEPT !.position = FALSE,
-                        !.user_paused = FALSE,
-                        !.buffered = FALSE,
-                        !.old_fetch = s1.old_fetch \/ s1.fetch_out,
-                        !.fetch_out = FALSE]
+    THEN [s EXCEPT !.subscription = "ASSIGNED",
+                   \* begin_anew
+                   !.position = FALSE,
+                   !.user_paused = FALSE,
+                   !.buffered = FALSE,
+                   !.old_fetch = s.old_fetch \/ s.fetch_out,
+                   !.fetch_out = FALSE]
     ELSE s
 
 \* subscription hears: the assigned callback is done
 SubscriptionPartitionEnabled(s) ==
-    \* ASSIGNED.partition_enabled.1 [C3 O1]
-    IF s.subscription = "ASSIGNED" /\ ~s.position
-    THEN [s EXCEPT !.subscription = "AWAITING_POSITION"]
-    \* ASSIGNED.partition_enabled.2 [C3 C5]
-    ELSE IF s.subscription = "ASSIGNED" /\ s.position /\ ~s.user_paused
-    THEN [s EXCEPT !.subscription = "FETCHABLE"]
-    \* ASSIGNED.partition_enabled.3 [C3 C5]
-    ELSE IF s.subscription = "ASSIGNED" /\ s.position /\ s.user_paused
-    THEN [s EXCEPT !.subscription = "PAUSED"]
-    ELSE s
+    LET at == s.subscription
+    IN  CASE at = "ASSIGNED" ->
+               \* ASSIGNED.partition_enabled.1 [C3 O1]
+               IF ~s.position
+               THEN [s EXCEPT !.subscription = "AWAITING_POSITION"]
+               \* ASSIGNED.partition_enabled.2 [C3 C5]
+               ELSE IF s.position /\ ~s.user_paused
+               THEN [s EXCEPT !.subscription = "FETCHABLE"]
+               \* ASSIGNED.partition_enabled.3 [C3 C5]
+               ELSE IF s.position /\ s.user_paused
+               THEN [s EXCEPT !.subscription = "PAUSED"]
+               ELSE s
+          [] OTHER -> s
 
 \* subscription hears: the subscription no longer has it
 SubscriptionPartitionRemoved(s) ==
-    \* PENDING_REVOCATION.partition_removed.1 [O3 C3]
-    IF s.subscription = "PENDING_REVOCATION"
-    THEN LET s1 == [s EXCEPT !.subscription = "UNASSIGNED"]
-         IN  \* begin_anew
-             [s1 EXCEPT !.position = FALSE,
-                        !.user_paused = FALSE,
-                        !.buffered = FALSE,
-                        !.old_fetch = s1.old_fetch \/ s1.fetch_out,
-                        !.fetch_out = FALSE]
-    \* ASSIGNED.partition_removed.1 [Q5]
-    ELSE IF s.subscription = "ASSIGNED"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* AWAITING_POSITION.partition_removed.1 [Q5]
-    ELSE IF s.subscription = "AWAITING_POSITION"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* FETCHABLE.partition_removed.1 [Q5]
-    ELSE IF s.subscription = "FETCHABLE"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    \* PAUSED.partition_removed.1 [Q5]
-    ELSE IF s.subscription = "PAUSED"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
+    LET at == s.subscription
+    IN  CASE at = "PENDING_REVOCATION" ->
+               \* PENDING_REVOCATION.partition_removed.1 [O3 C3]
+               [s EXCEPT !.subscription = "UNASSIGNED",
+                         \* begin_anew
+                         !.position = FALSE,
+                         !.user_paused = FALSE,
+                         !.buffered = FALSE,
+                         !.old_fetch = s.old_fetch \/ s.fetch_out,
+                         !.fetch_out = FALSE]
+          [] at = "ASSIGNED" ->
+               \* ASSIGNED.partition_removed.1 [Q5]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "AWAITING_POSITION" ->
+               \* AWAITING_POSITION.partition_removed.1 [Q5]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "FETCHABLE" ->
+               \* FETCHABLE.partition_removed.1 [Q5]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "PAUSED" ->
+               \* PAUSED.partition_removed.1 [Q5]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] OTHER -> s
 
 \* subscription hears: it will be taken away: not fetched, not returned
 SubscriptionRevocationPending(s) ==
-    \* ASSIGNED.revocation_pending.1 [Q5 O3]
-    IF s.subscription = "ASSIGNED"
-    THEN [s EXCEPT !.subscription = "PENDING_REVOCATION"]
-    \* AWAITING_POSITION.revocation_pending.1 [Q5 O3]
-    ELSE IF s.subscription = "AWAITING_POSITION"
-    THEN [s EXCEPT !.subscription = "PENDING_REVOCATION"]
-    \* FETCHABLE.revocation_pending.1 [Q5 O3]
-    ELSE IF s.subscription = "FETCHABLE"
-    THEN [s EXCEPT !.subscription = "PENDING_REVOCATION"]
-    \* PAUSED.revocation_pending.1 [Q5 O3]
-    ELSE IF s.subscription = "PAUSED"
-    THEN [s EXCEPT !.subscription = "PENDING_REVOCATION"]
-    ELSE s
+    LET at == s.subscription
+    IN  CASE at = "ASSIGNED" ->
+               \* ASSIGNED.revocation_pending.1 [Q5 O3]
+               [s EXCEPT !.subscription = "PENDING_REVOCATION"]
+          [] at = "AWAITING_POSITION" ->
+               \* AWAITING_POSITION.revocation_pending.1 [Q5 O3]
+               [s EXCEPT !.subscription = "PENDING_REVOCATION"]
+          [] at = "FETCHABLE" ->
+               \* FETCHABLE.revocation_pending.1 [Q5 O3]
+               [s EXCEPT !.subscription = "PENDING_REVOCATION"]
+          [] at = "PAUSED" ->
+               \* PAUSED.revocation_pending.1 [Q5 O3]
+               [s EXCEPT !.subscription = "PENDING_REVOCATION"]
+          [] OTHER -> s
 
 \* subscription hears: a committed offset, or the reset policy's
 SubscriptionPositionFound(s, current) ==
     \* AWAITING_POSITION.position_found.1 [O1 O6]
     IF s.subscription = "AWAITING_POSITION" /\ current /\ ~s.user_paused
-    THEN LET s1 == [s EXCEPT !.subscription = "FETCHABLE"]
-         IN  \* find_position
-             [s1 EXCEPT !.position = TRUE,
-                        !.buffered = FALSE,
-                        !.old_fetch = s1.old_fetch \/ s1.fetch_out,
-                        !.fetch_out = FALSE]
+    THEN [s EXCEPT !.subscription = "FETCHABLE",
+                   \* find_position
+                   !.position = TRUE,
+                   !.buffered = FALSE,
+                   !.old_fetch = s.old_fetch \/ s.fetch_out,
+                   !.fetch_out = FALSE]
     \* AWAITING_POSITION.position_found.2 [O1 O2 O6]
     ELSE IF s.subscription = "AWAITING_POSITION" /\ current /\ s.user_paused
-    THEN LET s2 == [s EXCEPT !.subscription = "PAUSED"]
-         IN  \* find_position
-             [s2 EXCEPT !.position = TRUE,
-                        !.buffered = FALSE,
-                        !.old_fetch = s2.old_fetch \/ s2.fetch_out,
-                        !.fetch_out = FALSE]
+    THEN [s EXCEPT !.subscription = "PAUSED",
+                   \* find_position
+                   !.position = TRUE,
+                   !.buffered = FALSE,
+                   !.old_fetch = s.old_fetch \/ s.fetch_out,
+                   !.fetch_out = FALSE]
     ELSE s
 
 \* subscription hears: seek()
 SubscriptionSought(s) ==
-    \* AWAITING_POSITION.sought.1 [O3]
-    IF s.subscription = "AWAITING_POSITION" /\ ~s.user_paused
-    THEN LET s1 == [s EXCEPT !.subscription = "FETCHABLE"]
-         IN  \* find_position
-             [s1 EXCEPT !.position = TRUE,
-                        !.buffered = FALSE,
-                        !.old_fetch = s1.old_fetch \/ s1.fetch_out,
-                        !.fetch_out = FALSE]
-    \* AWAITING_POSITION.sought.2 [O3]
-    ELSE IF s.subscription = "AWAITING_POSITION" /\ s.user_paused
-    THEN LET s2 == [s EXCEPT !.subscription = "PAUSED"]
-         IN  \* find_position
-             [s2 EXCEPT !.position = TRUE,
-                        !.buffered = FALSE,
-                        !.old_fetch = s2.old_fetch \/ s2.fetch_out,
-                        !.fetch_out = FALSE]
-    \* ASSIGNED.sought.1 [O3 C5]
-    ELSE IF s.subscription = "ASSIGNED"
-    THEN \* find_position
-         [s EXCEPT !.position = TRUE,
-                   !.buffered = FALSE,
-                   !.old_fetch = s.old_fetch \/ s.fetch_out,
-                   !.fetch_out = FALSE]
-    \* FETCHABLE.sought.1 [O3 C5]
-    ELSE IF s.subscription = "FETCHABLE"
-    THEN \* find_position
-         [s EXCEPT !.position = TRUE,
-                   !.buffered = FALSE,
-                   !.old_fetch = s.old_fetch \/ s.fetch_out,
-                   !.fetch_out = FALSE]
-    \* PAUSED.sought.1 [O3 C5]
-    ELSE IF s.subscription = "PAUSED"
-    THEN \* find_position
-         [s EXCEPT !.position = TRUE,
-                   !.buffered = FALSE,
-                   !.old_fetch = s.old_fetch \/ s.fetch_out,
-                   !.fetch_out = FALSE]
-    ELSE s
+    LET at == s.subscription
+    IN  CASE at = "AWAITING_POSITION" ->
+               \* AWAITING_POSITION.sought.1 [O3]
+               IF ~s.user_paused
+               THEN [s EXCEPT !.subscription = "FETCHABLE",
+                              \* find_position
+                              !.position = TRUE,
+                              !.buffered = FALSE,
+                              !.old_fetch = s.old_fetch \/ s.fetch_out,
+                              !.fetch_out = FALSE]
+               \* AWAITING_POSITION.sought.2 [O3]
+               ELSE IF s.user_paused
+               THEN [s EXCEPT !.subscription = "PAUSED",
+                              \* find_position
+                              !.position = TRUE,
+                              !.buffered = FALSE,
+                              !.old_fetch = s.old_fetch \/ s.fetch_out,
+                              !.fetch_out = FALSE]
+               ELSE s
+          [] at = "ASSIGNED" ->
+               \* ASSIGNED.sought.1 [O3 C5]
+               \* find_position
+               [s EXCEPT !.position = TRUE,
+                         !.buffered = FALSE,
+                         !.old_fetch = s.old_fetch \/ s.fetch_out,
+                         !.fetch_out = FALSE]
+          [] at = "FETCHABLE" ->
+               \* FETCHABLE.sought.1 [O3 C5]
+               \* find_position
+               [s EXCEPT !.position = TRUE,
+                         !.buffered = FALSE,
+                         !.old_fetch = s.old_fetch \/ s.fetch_out,
+                         !.fetch_out = FALSE]
+          [] at = "PAUSED" ->
+               \* PAUSED.sought.1 [O3 C5]
+               \* find_position
+               [s EXCEPT !.position = TRUE,
+                         !.buffered = FALSE,
+                         !.old_fetch = s.old_fetch \/ s.fetch_out,
+                         !.fetch_out = FALSE]
+          [] OTHER -> s
 
 \* subscription hears: pause()
 SubscriptionPausedByUser(s) ==
-    \* ASSIGNED.paused_by_user.1 [C5 O2]
-    IF s.subscription = "ASSIGNED" /\ ~s.user_paused
-    THEN \* pause
-         [s EXCEPT !.user_paused = TRUE]
-    \* AWAITING_POSITION.paused_by_user.1 [C5 O2]
-    ELSE IF s.subscription = "AWAITING_POSITION" /\ ~s.user_paused
-    THEN \* pause
-         [s EXCEPT !.user_paused = TRUE]
-    \* FETCHABLE.paused_by_user.1 [O2 O5]
-    ELSE IF s.subscription = "FETCHABLE"
-    THEN LET s1 == [s EXCEPT !.subscription = "PAUSED"]
-         IN  \* pause
-             [s1 EXCEPT !.user_paused = TRUE]
-    ELSE s
+    LET at == s.subscription
+    IN  CASE at = "ASSIGNED" ->
+               \* ASSIGNED.paused_by_user.1 [C5 O2]
+               IF ~s.user_paused
+               THEN \* pause
+                    [s EXCEPT !.user_paused = TRUE]
+               ELSE s
+          [] at = "AWAITING_POSITION" ->
+               \* AWAITING_POSITION.paused_by_user.1 [C5 O2]
+               IF ~s.user_paused
+               THEN \* pause
+                    [s EXCEPT !.user_paused = TRUE]
+               ELSE s
+          [] at = "FETCHABLE" ->
+               \* FETCHABLE.paused_by_user.1 [O2 O5]
+               [s EXCEPT !.subscription = "PAUSED",
+                         \* pause
+                         !.user_paused = TRUE]
+          [] OTHER -> s
 
 \* subscription hears: resume()
 SubscriptionResumedByUser(s) ==
-    \* ASSIGNED.resumed_by_user.1 [C5 O2]
-    IF s.subscription = "ASSIGNED" /\ s.user_paused
-    THEN \* resume
-         [s EXCEPT !.user_paused = FALSE]
-    \* AWAITING_POSITION.resumed_by_user.1 [C5 O2]
-    ELSE IF s.subscription = "AWAITING_POSITION" /\ s.user_paused
-    THEN \* resume
-         [s EXCEPT !.user_paused = FALSE]
-    \* PAUSED.resumed_by_user.1 [O2 O5]
-    ELSE IF s.subscription = "PAUSED"
-    THEN LET s1 == [s EXCEPT !.subscription = "FETCHABLE"]
-         IN  \* resume
-             [s1 EXCEPT !.user_paused = FALSE]
-    ELSE s
+    LET at == s.subscription
+    IN  CASE at = "ASSIGNED" ->
+               \* ASSIGNED.resumed_by_user.1 [C5 O2]
+               IF s.user_paused
+               THEN \* resume
+                    [s EXCEPT !.user_paused = FALSE]
+               ELSE s
+          [] at = "AWAITING_POSITION" ->
+               \* AWAITING_POSITION.resumed_by_user.1 [C5 O2]
+               IF s.user_paused
+               THEN \* resume
+                    [s EXCEPT !.user_paused = FALSE]
+               ELSE s
+          [] at = "PAUSED" ->
+               \* PAUSED.resumed_by_user.1 [O2 O5]
+               [s EXCEPT !.subscription = "FETCHABLE",
+                         \* resume
+                         !.user_paused = FALSE]
+          [] OTHER -> s
 
 \* subscription hears: the server event FETCH reaches this partition
 SubscriptionFetchRequested(s) ==
-    \* UNASSIGNED.fetch_requested.1 [O5 Q6]
-    IF s.subscription = "UNASSIGNED" /\ ~s.demanded
-    THEN \* demand
-         [s EXCEPT !.demanded = TRUE]
-    \* ASSIGNED.fetch_requested.1 [O5 Q6]
-    ELSE IF s.subscription = "ASSIGNED" /\ ~s.demanded
-    THEN \* demand
-         [s EXCEPT !.demanded = TRUE]
-    \* AWAITING_POSITION.fetch_requested.1 [O5 Q6]
-    ELSE IF s.subscription = "AWAITING_POSITION" /\ ~s.demanded
-    THEN \* demand
-         [s EXCEPT !.demanded = TRUE]
-    \* FETCHABLE.fetch_requested.1 [O5 Q6]
-    ELSE IF s.subscription = "FETCHABLE" /\ ~s.demanded
-    THEN \* demand
-         [s EXCEPT !.demanded = TRUE]
-    \* PAUSED.fetch_requested.1 [O5 Q6]
-    ELSE IF s.subscription = "PAUSED" /\ ~s.demanded
-    THEN \* demand
-         [s EXCEPT !.demanded = TRUE]
-    \* PENDING_REVOCATION.fetch_requested.1 [O5 Q6]
-    ELSE IF s.subscription = "PENDING_REVOCATION" /\ ~s.demanded
-    THEN \* demand
-         [s EXCEPT !.demanded = TRUE]
-    ELSE s
+    LET at == s.subscription
+    IN  CASE at = "UNASSIGNED" ->
+               \* UNASSIGNED.fetch_requested.1 [O5 Q6]
+               IF ~s.demanded
+               THEN \* demand
+                    [s EXCEPT !.demanded = TRUE]
+               ELSE s
+          [] at = "ASSIGNED" ->
+               \* ASSIGNED.fetch_requested.1 [O5 Q6]
+               IF ~s.demanded
+               THEN \* demand
+                    [s EXCEPT !.demanded = TRUE]
+               ELSE s
+          [] at = "AWAITING_POSITION" ->
+               \* AWAITING_POSITION.fetch_requested.1 [O5 Q6]
+               IF ~s.demanded
+               THEN \* demand
+                    [s EXCEPT !.demanded = TRUE]
+               ELSE s
+          [] at = "FETCHABLE" ->
+               \* FETCHABLE.fetch_requested.1 [O5 Q6]
+               IF ~s.demanded
+               THEN \* demand
+                    [s EXCEPT !.demanded = TRUE]
+               ELSE s
+          [] at = "PAUSED" ->
+               \* PAUSED.fetch_requested.1 [O5 Q6]
+               IF ~s.demanded
+               THEN \* demand
+                    [s EXCEPT !.demanded = TRUE]
+               ELSE s
+          [] at = "PENDING_REVOCATION" ->
+               \* PENDING_REVOCATION.fetch_requested.1 [O5 Q6]
+               IF ~s.demanded
+               THEN \* demand
+                    [s EXCEPT !.demanded = TRUE]
+               ELSE s
+          [] OTHER -> s
 
 \* subscription hears: the background thread has done what the event asked for, and looks at what is left
 SubscriptionTurnEnded(s) ==
@@ -306,135 +337,174 @@ SubscriptionTurnEnded(s) ==
 
 \* subscription hears: records for the position that was asked for
 SubscriptionFetchAnswered(s, current) ==
-    \* FETCHABLE.fetch_answered.1 [O5]
-    IF s.subscription = "FETCHABLE" /\ current /\ s.fetch_out
-    THEN \* buffer
-         [s EXCEPT !.fetch_out = FALSE,
-                   !.buffered = TRUE,
-                   !.demanded = FALSE]
-    \* PAUSED.fetch_answered.1 [O5]
-    ELSE IF s.subscription = "PAUSED" /\ current /\ s.fetch_out
-    THEN \* buffer
-         [s EXCEPT !.fetch_out = FALSE,
-                   !.buffered = TRUE,
-                   !.demanded = FALSE]
-    \* PENDING_REVOCATION.fetch_answered.1 [O3 Q5]
-    ELSE IF s.subscription = "PENDING_REVOCATION" /\ current /\ s.fetch_out
-    THEN \* end_fetch
-         [s EXCEPT !.fetch_out = FALSE]
-    \* UNASSIGNED.fetch_answered.1 [O3]
-    ELSE IF s.subscription = "UNASSIGNED" /\ ~current /\ s.old_fetch
-    THEN \* end_old_fetch
-         [s EXCEPT !.old_fetch = FALSE]
-    \* ASSIGNED.fetch_answered.1 [O3]
-    ELSE IF s.subscription = "ASSIGNED" /\ ~current /\ s.old_fetch
-    THEN \* end_old_fetch
-         [s EXCEPT !.old_fetch = FALSE]
-    \* AWAITING_POSITION.fetch_answered.1 [O3]
-    ELSE IF s.subscription = "AWAITING_POSITION" /\ ~current /\ s.old_fetch
-    THEN \* end_old_fetch
-         [s EXCEPT !.old_fetch = FALSE]
-    \* FETCHABLE.fetch_answered.2 [O3]
-    ELSE IF s.subscription = "FETCHABLE" /\ ~current /\ s.old_fetch
-    THEN \* end_old_fetch
-         [s EXCEPT !.old_fetch = FALSE]
-    \* PAUSED.fetch_answered.2 [O3]
-    ELSE IF s.subscription = "PAUSED" /\ ~current /\ s.old_fetch
-    THEN \* end_old_fetch
-         [s EXCEPT !.old_fetch = FALSE]
-    \* PENDING_REVOCATION.fetch_answered.2 [O3]
-    ELSE IF s.subscription = "PENDING_REVOCATION" /\ ~current /\ s.old_fetch
-    THEN \* end_old_fetch
-         [s EXCEPT !.old_fetch = FALSE]
-    ELSE s
+    LET at == s.subscription
+    IN  CASE at = "FETCHABLE" ->
+               \* FETCHABLE.fetch_answered.1 [O5]
+               IF current /\ s.fetch_out
+               THEN \* buffer
+                    [s EXCEPT !.fetch_out = FALSE,
+                              !.buffered = TRUE,
+                              !.demanded = FALSE]
+               \* FETCHABLE.fetch_answered.2 [O3]
+               ELSE IF ~current /\ s.old_fetch
+               THEN \* end_old_fetch
+                    [s EXCEPT !.old_fetch = FALSE]
+               ELSE s
+          [] at = "PAUSED" ->
+               \* PAUSED.fetch_answered.1 [O5]
+               IF current /\ s.fetch_out
+               THEN \* buffer
+                    [s EXCEPT !.fetch_out = FALSE,
+                              !.buffered = TRUE,
+                              !.demanded = FALSE]
+               \* PAUSED.fetch_answered.2 [O3]
+               ELSE IF ~current /\ s.old_fetch
+               THEN \* end_old_fetch
+                    [s EXCEPT !.old_fetch = FALSE]
+               ELSE s
+          [] at = "PENDING_REVOCATION" ->
+               \* PENDING_REVOCATION.fetch_answered.1 [O3 Q5]
+               IF current /\ s.fetch_out
+               THEN \* end_fetch
+                    [s EXCEPT !.fetch_out = FALSE]
+               \* PENDING_REVOCATION.fetch_answered.2 [O3]
+               ELSE IF ~current /\ s.old_fetch
+               THEN \* end_old_fetch
+                    [s EXCEPT !.old_fetch = FALSE]
+               ELSE s
+          [] at = "UNASSIGNED" ->
+               \* UNASSIGNED.fetch_answered.1 [O3]
+               IF ~current /\ s.old_fetch
+               THEN \* end_old_fetch
+                    [s EXCEPT !.old_fetch = FALSE]
+               ELSE s
+          [] at = "ASSIGNED" ->
+               \* ASSIGNED.fetch_answered.1 [O3]
+               IF ~current /\ s.old_fetch
+               THEN \* end_old_fetch
+                    [s EXCEPT !.old_fetch = FALSE]
+               ELSE s
+          [] at = "AWAITING_POSITION" ->
+               \* AWAITING_POSITION.fetch_answered.1 [O3]
+               IF ~current /\ s.old_fetch
+               THEN \* end_old_fetch
+                    [s EXCEPT !.old_fetch = FALSE]
+               ELSE s
+          [] OTHER -> s
 
 \* subscription hears: no records, and nothing wrong with the position: there are none yet
 SubscriptionFetchFailed(s, current) ==
-    \* FETCHABLE.fetch_failed.1 [O5]
-    IF s.subscription = "FETCHABLE" /\ current /\ s.fetch_out
-    THEN \* end_fetch
-         [s EXCEPT !.fetch_out = FALSE]
-    \* PAUSED.fetch_failed.1 [O5]
-    ELSE IF s.subscription = "PAUSED" /\ current /\ s.fetch_out
-    THEN \* end_fetch
-         [s EXCEPT !.fetch_out = FALSE]
-    \* PENDING_REVOCATION.fetch_failed.1 [O3 Q5]
-    ELSE IF s.subscription = "PENDING_REVOCATION" /\ current /\ s.fetch_out
-    THEN \* end_fetch
-         [s EXCEPT !.fetch_out = FALSE]
-    \* UNASSIGNED.fetch_failed.1 [O3]
-    ELSE IF s.subscription = "UNASSIGNED" /\ ~current /\ s.old_fetch
-    THEN \* end_old_fetch
-         [s EXCEPT !.old_fetch = FALSE]
-    \* ASSIGNED.fetch_failed.1 [O3]
-    ELSE IF s.subscription = "ASSIGNED" /\ ~current /\ s.old_fetch
-    THEN \* end_old_fetch
-         [s EXCEPT !.old_fetch = FALSE]
-    \* AWAITING_POSITION.fetch_failed.1 [O3]
-    ELSE IF s.subscription = "AWAITING_POSITION" /\ ~current /\ s.old_fetch
-    THEN \* end_old_fetch
-         [s EXCEPT !.old_fetch = FALSE]
-    \* FETCHABLE.fetch_failed.2 [O3]
-    ELSE IF s.subscription = "FETCHABLE" /\ ~current /\ s.old_fetch
-    THEN \* end_old_fetch
-         [s EXCEPT !.old_fetch = FALSE]
-    \* PAUSED.fetch_failed.2 [O3]
-    ELSE IF s.subscription = "PAUSED" /\ ~current /\ s.old_fetch
-    THEN \* end_old_fetch
-         [s EXCEPT !.old_fetch = FALSE]
-    \* PENDING_REVOCATION.fetch_failed.2 [O3]
-    ELSE IF s.subscription = "PENDING_REVOCATION" /\ ~current /\ s.old_fetch
-    THEN \* end_old_fetch
-         [s EXCEPT !.old_fetch = FALSE]
-    ELSE s
+    LET at == s.subscription
+    IN  CASE at = "FETCHABLE" ->
+               \* FETCHABLE.fetch_failed.1 [O5]
+               IF current /\ s.fetch_out
+               THEN \* end_fetch
+                    [s EXCEPT !.fetch_out = FALSE]
+               \* FETCHABLE.fetch_failed.2 [O3]
+               ELSE IF ~current /\ s.old_fetch
+               THEN \* end_old_fetch
+                    [s EXCEPT !.old_fetch = FALSE]
+               ELSE s
+          [] at = "PAUSED" ->
+               \* PAUSED.fetch_failed.1 [O5]
+               IF current /\ s.fetch_out
+               THEN \* end_fetch
+                    [s EXCEPT !.fetch_out = FALSE]
+               \* PAUSED.fetch_failed.2 [O3]
+               ELSE IF ~current /\ s.old_fetch
+               THEN \* end_old_fetch
+                    [s EXCEPT !.old_fetch = FALSE]
+               ELSE s
+          [] at = "PENDING_REVOCATION" ->
+               \* PENDING_REVOCATION.fetch_failed.1 [O3 Q5]
+               IF current /\ s.fetch_out
+               THEN \* end_fetch
+                    [s EXCEPT !.fetch_out = FALSE]
+               \* PENDING_REVOCATION.fetch_failed.2 [O3]
+               ELSE IF ~current /\ s.old_fetch
+               THEN \* end_old_fetch
+                    [s EXCEPT !.old_fetch = FALSE]
+               ELSE s
+          [] at = "UNASSIGNED" ->
+               \* UNASSIGNED.fetch_failed.1 [O3]
+               IF ~current /\ s.old_fetch
+               THEN \* end_old_fetch
+                    [s EXCEPT !.old_fetch = FALSE]
+               ELSE s
+          [] at = "ASSIGNED" ->
+               \* ASSIGNED.fetch_failed.1 [O3]
+               IF ~current /\ s.old_fetch
+               THEN \* end_old_fetch
+                    [s EXCEPT !.old_fetch = FALSE]
+               ELSE s
+          [] at = "AWAITING_POSITION" ->
+               \* AWAITING_POSITION.fetch_failed.1 [O3]
+               IF ~current /\ s.old_fetch
+               THEN \* end_old_fetch
+                    [s EXCEPT !.old_fetch = FALSE]
+               ELSE s
+          [] OTHER -> s
 
 \* subscription hears: the position does not exist any more
 SubscriptionFetchOutOfRange(s, current) ==
-    \* PENDING_REVOCATION.fetch_out_of_range.1 [O3 O6]
-    IF s.subscription = "PENDING_REVOCATION" /\ current /\ s.fetch_out
-    THEN \* lose_position
-         [s EXCEPT !.position = FALSE,
-                   !.buffered = FALSE,
-                   !.fetch_out = FALSE]
-    \* FETCHABLE.fetch_out_of_range.1 [O6]
-    ELSE IF s.subscription = "FETCHABLE" /\ current /\ s.fetch_out
-    THEN LET s1 == [s EXCEPT !.subscription = "AWAITING_POSITION"]
-         IN  \* lose_position
-             [s1 EXCEPT !.position = FALSE,
-                        !.buffered = FALSE,
-                        !.fetch_out = FALSE]
-    \* PAUSED.fetch_out_of_range.1 [O6]
-    ELSE IF s.subscription = "PAUSED" /\ current /\ s.fetch_out
-    THEN LET s2 == [s EXCEPT !.subscription = "AWAITING_POSITION"]
-         IN  \* lose_position
-             [s2 EXCEPT !.position = FALSE,
-                        !.buffered = FALSE,
-                        !.fetch_out = FALSE]
-    \* UNASSIGNED.fetch_out_of_range.1 [O3]
-    ELSE IF s.subscription = "UNASSIGNED" /\ ~current /\ s.old_fetch
-    THEN \* end_old_fetch
-         [s EXCEPT !.old_fetch = FALSE]
-    \* ASSIGNED.fetch_out_of_range.1 [O3]
-    ELSE IF s.subscription = "ASSIGNED" /\ ~current /\ s.old_fetch
-    THEN \* end_old_fetch
-         [s EXCEPT !.old_fetch = FALSE]
-    \* AWAITING_POSITION.fetch_out_of_range.1 [O3]
-    ELSE IF s.subscription = "AWAITING_POSITION" /\ ~current /\ s.old_fetch
-    THEN \* end_old_fetch
-         [s EXCEPT !.old_fetch = FALSE]
-    \* FETCHABLE.fetch_out_of_range.2 [O3]
-    ELSE IF s.subscription = "FETCHABLE" /\ ~current /\ s.old_fetch
-    THEN \* end_old_fetch
-         [s EXCEPT !.old_fetch = FALSE]
-    \* PAUSED.fetch_out_of_range.2 [O3]
-    ELSE IF s.subscription = "PAUSED" /\ ~current /\ s.old_fetch
-    THEN \* end_old_fetch
-         [s EXCEPT !.old_fetch = FALSE]
-    \* PENDING_REVOCATION.fetch_out_of_range.2 [O3]
-    ELSE IF s.subscription = "PENDING_REVOCATION" /\ ~current /\ s.old_fetch
-    THEN \* end_old_fetch
-         [s EXCEPT !.old_fetch = FALSE]
-    ELSE s
+    LET at == s.subscription
+    IN  CASE at = "PENDING_REVOCATION" ->
+               \* PENDING_REVOCATION.fetch_out_of_range.1 [O3 O6]
+               IF current /\ s.fetch_out
+               THEN \* lose_position
+                    [s EXCEPT !.position = FALSE,
+                              !.buffered = FALSE,
+                              !.fetch_out = FALSE]
+               \* PENDING_REVOCATION.fetch_out_of_range.2 [O3]
+               ELSE IF ~current /\ s.old_fetch
+               THEN \* end_old_fetch
+                    [s EXCEPT !.old_fetch = FALSE]
+               ELSE s
+          [] at = "FETCHABLE" ->
+               \* FETCHABLE.fetch_out_of_range.1 [O6]
+               IF current /\ s.fetch_out
+               THEN [s EXCEPT !.subscription = "AWAITING_POSITION",
+                              \* lose_position
+                              !.position = FALSE,
+                              !.buffered = FALSE,
+                              !.fetch_out = FALSE]
+               \* FETCHABLE.fetch_out_of_range.2 [O3]
+               ELSE IF ~current /\ s.old_fetch
+               THEN \* end_old_fetch
+                    [s EXCEPT !.old_fetch = FALSE]
+               ELSE s
+          [] at = "PAUSED" ->
+               \* PAUSED.fetch_out_of_range.1 [O6]
+               IF current /\ s.fetch_out
+               THEN [s EXCEPT !.subscription = "AWAITING_POSITION",
+                              \* lose_position
+                              !.position = FALSE,
+                              !.buffered = FALSE,
+                              !.fetch_out = FALSE]
+               \* PAUSED.fetch_out_of_range.2 [O3]
+               ELSE IF ~current /\ s.old_fetch
+               THEN \* end_old_fetch
+                    [s EXCEPT !.old_fetch = FALSE]
+               ELSE s
+          [] at = "UNASSIGNED" ->
+               \* UNASSIGNED.fetch_out_of_range.1 [O3]
+               IF ~current /\ s.old_fetch
+               THEN \* end_old_fetch
+                    [s EXCEPT !.old_fetch = FALSE]
+               ELSE s
+          [] at = "ASSIGNED" ->
+               \* ASSIGNED.fetch_out_of_range.1 [O3]
+               IF ~current /\ s.old_fetch
+               THEN \* end_old_fetch
+                    [s EXCEPT !.old_fetch = FALSE]
+               ELSE s
+          [] at = "AWAITING_POSITION" ->
+               \* AWAITING_POSITION.fetch_out_of_range.1 [O3]
+               IF ~current /\ s.old_fetch
+               THEN \* end_old_fetch
+                    [s EXCEPT !.old_fetch = FALSE]
+               ELSE s
+          [] OTHER -> s
 
 \* subscription hears: poll() returned records of it: the position moves now
 SubscriptionRecordsReturned(s, more) ==
