@@ -1,9 +1,9 @@
 """Which property kills which mutant, and whether a survivor can be told from the specification at all.
 
 A survivor is looked at twice, both times side by side with the specification, to the end. First everything is compared: every
-variable in every state that can be reached. Where nothing ever differs the mutant is *idle*: what was changed made no difference
-where it stood. Then only what can be seen is compared: the words, what the watch makes of them, and what can happen. Where
-none of that differs, it is *equivalent*.
+variable in every state that can be reached, and every word that leads there. Where nothing ever differs the mutant is *idle*:
+what was changed made no difference where it stood. Then only what can be seen is compared: the words, what the watch makes of
+them, and what can happen. Where none of that differs, it is *equivalent*.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def scores(
     """The fate of every mutant: it is tried in one model after the other until it is killed, and then compared in each."""
     trial = _Trial(mutants, subjects, said)
     trial.look_for_killers()
-    trial.compare("all", lambda subject: (subject.model, [v.name for v in subject.model.variables]))
-    trial.compare("seen", lambda subject: (subject.observed, subject.visible()))
+    trial.compare("all", lambda subject: [variable.name for variable in subject.observed.variables])
+    trial.compare("seen", lambda subject: subject.visible())
     return trial.scores()
 
 
@@ -90,16 +90,16 @@ class _Trial:
                     self.found[name] = Score(self.mutants[name], "killed", by, subject.name)
             self.said(f"{subject.name}: {len(self.found)} of {len(self.mutants)} are killed so far")
 
-    def compare(self, what: str, sight: Callable[[Subject], tuple[Model, Iterable[str]]]) -> None:
-        """Survivors beside the specification, in each model that they are in. `sight`: the model, and what is compared."""
+    def compare(self, what: str, sight: Callable[[Subject], Iterable[str]]) -> None:
+        """Survivors beside the specification, in each model that they are in. `sight`: the variables that are compared."""
         for subject in self.subjects:
             left = [name for name in self.mutants if name not in self.found and subject in self.tried[name]]
             left = [name for name in left if False not in self.same.get((what, name), ())]
             left = [name for name in left if not self._is_idle(name)]
             self.said(f"{subject.name}: {len(left)} survivors are compared: {what}")
-            model, observe = sight(subject)
-            pairs = {name: subject.variant(self.mutants[name], model is subject.observed) or model for name in left}
-            told = equivalents(model, pairs, tuple(observe), _LIMITS, engine=_engine(subject), optimise=_BRIEFLY)
+            base = subject.observed
+            pairs = {name: subject.variant(self.mutants[name], True) or base for name in left}
+            told = equivalents(base, pairs, tuple(sight(subject)), _LIMITS, engine=_engine(subject), optimise=_BRIEFLY)
             for name, same in told.items():
                 self.same.setdefault((what, name), []).append(same)
 

@@ -22,6 +22,7 @@ the table has an answer.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from groupspec.spec import vocabulary
@@ -54,7 +55,7 @@ from groupspec.spec.composition.group_records import (
     words,
 )
 from groupspec.spec.composition.group_requests import FACTS_OF, Facts, may_come, told
-from groupspec.spec.composition.machines import Freedom, MachineCode, conjunction, prune
+from groupspec.spec.composition.machines import Freedom, MachineCode, conjunction, prune, pruned
 from groupspec.spec.properties import FAULT
 
 MACHINE: Final = "broker_group"
@@ -85,12 +86,14 @@ def group_model(
     variables.append(ModelVariable(FAULT, ("none", *ASSERTIONS), "none", (), "the first assertion that failed"))
     if observed:
         variables += [ModelVariable(said(w), (False, True), False, (), f"{w} has just been said") for w in WORDS]
+    procedures = tuple(prune([*code.procedures(), *checks(), *_moments(observed)]))
+    known = frozenset(procedure.name for procedure in procedures)
     return Model(
         name="group-alone",
         sizes={"members": size, "partitions": 1},
         variables=tuple(variables),
-        procedures=tuple(prune([*code.procedures(), *checks(), *_moments(observed)])),
-        actions=tuple(_environment(code)),
+        procedures=procedures,
+        actions=tuple(replace(action, body=pruned(action.body, known)) for action in _environment(code)),
         properties=properties,
         doc=__doc__ or "",
     )
