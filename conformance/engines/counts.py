@@ -155,6 +155,6 @@ def _line(entry: Count) -> str:
 
 LEFT_OUT = """\
 Left out: two features at once, save those above (each pair multiplies the states, and no feature changes what another
-reads); features with three members; published with features; static members, commits and the lookup of the coordinator
-among several members (each is explored for one member in any environment: alone-*).
+reads); features with three members; published with features; commits and the lookup of the coordinator among several
+members (explored for one member in any environment: alone-*, commit-alone, commits-2).
 """
