@@ -23,11 +23,12 @@ typedef struct {
     uint32_t orbit;
 } Key;
 
-/* States, and what follows from them: those of state k end at ends[k]. */
+/* States, and what follows from them, of each at most so many: those of state k end at ends[k]. */
 typedef struct {
-    int stage, states, used;
+    int stage, states, most, used;
     uint32_t ends[BLOCK];
     uint64_t packed[BLOCK * WORDS];
+    uint64_t numbers[BLOCK]; /* the states', for who has to know */
     State *out;
     Key *keys;
     uint16_t *via; /* the alternatives that lead there */
@@ -35,6 +36,7 @@ typedef struct {
 
 typedef struct {
     Block ring[RING];
+    Block spare;         /* never handed out */
     uint64_t head, tail; /* the blocks that are handed out and not yet taken back, modulo RING */
     int wanted, hired, variant, leaving;
     pthread_t workers[MOST_WORKERS];
@@ -86,13 +88,13 @@ static void key_of(const State *s, Key *key) {
     key->hash = mix(key->words);
 }
 
-/* The successors of the block's states; of each at most so many. */
-static void compute(Block *b, int most) {
+/* The successors of the block's states. */
+static void compute(Block *b) {
     uint32_t at = 0;
     for (int k = 0; k < b->states; k++) {
         State s;
         unpack(b->packed + k * WORDS, (uint8_t *)&s);
-        int n = successors(&s, b->out, b->via + at, most);
+        int n = successors(&s, b->out, b->via + at, b->most);
         for (int j = 0; j < n; j++) key_of(&b->out[j], &b->keys[at + j]);
         b->ends[k] = at += n;
     }
@@ -112,7 +114,7 @@ static void *work(void *argument) {
         }
         b->stage = BUSY;
         pthread_mutex_unlock(&crew->lock);
-        compute(b, ALTERNATIVES);
+        compute(b);
         pthread_mutex_lock(&crew->lock);
         b->stage = DONE;
         pthread_cond_signal(&crew->done);
@@ -130,11 +132,16 @@ static void hire(Crew *crew) {
     crew->wanted = crew->hired;
 }
 
-/* Hands out a block; there must be room in the ring. */
-static void hand_out(Crew *crew, const uint64_t *packed, int states) {
+/* The block that is handed out next, to be filled; NULL if there is no room in the ring. */
+static Block *free_block(Crew *crew) {
+    return crew->tail - crew->head < (crew->hired ? RING : 1) ? &crew->ring[crew->tail % RING] : NULL;
+}
+
+/* Hands out the block that was filled. */
+static void hand_out(Crew *crew, int states, int most) {
     Block *b = &crew->ring[crew->tail % RING];
-    memcpy(b->packed, packed, (size_t)states * WORDS * 8);
     b->states = states;
+    b->most = most;
     b->used = 0;
     b->stage = WAITING;
     pthread_mutex_lock(&crew->lock);
@@ -150,7 +157,7 @@ static Block *take_back(Crew *crew) {
     if (b->stage == WAITING) {
         b->stage = BUSY;
         pthread_mutex_unlock(&crew->lock);
-        compute(b, ALTERNATIVES);
+        compute(b);
         pthread_mutex_lock(&crew->lock);
         b->stage = DONE;
     }
@@ -172,8 +179,8 @@ static int assemble(Crew *crew, int workers, int of_variant) {
     pthread_mutex_init(&crew->lock, NULL);
     pthread_cond_init(&crew->work, NULL);
     pthread_cond_init(&crew->done, NULL);
-    for (int k = 0; k < RING; k++) {
-        Block *b = &crew->ring[k];
+    for (int k = 0; k <= RING; k++) {
+        Block *b = k < RING ? &crew->ring[k] : &crew->spare;
         b->out = malloc(sizeof(State) * ALTERNATIVES);
         b->keys = malloc(sizeof(Key) * ALTERNATIVES * BLOCK);
         b->via = malloc(sizeof(uint16_t) * ALTERNATIVES * BLOCK);
@@ -188,10 +195,11 @@ static void dismiss(Crew *crew) {
     pthread_cond_broadcast(&crew->work);
     pthread_mutex_unlock(&crew->lock);
     for (int k = 0; k < crew->hired; k++) pthread_join(crew->workers[k], NULL);
-    for (int k = 0; k < RING; k++) {
-        free(crew->ring[k].out);
-        free(crew->ring[k].keys);
-        free(crew->ring[k].via);
+    for (int k = 0; k <= RING; k++) {
+        Block *b = k < RING ? &crew->ring[k] : &crew->spare;
+        free(b->out);
+        free(b->keys);
+        free(b->via);
     }
     pthread_mutex_destroy(&crew->lock);
     pthread_cond_destroy(&crew->work);

@@ -160,12 +160,13 @@ static Block *next_block(Search *q) {
     if (q->block) return q->block;
     if (crew->hired < crew->wanted && q->count >= WORTH_A_CREW) hire(crew);
     if (crew->head == crew->tail) q->handed_out = q->cursor;
-    while (crew->tail - crew->head < (crew->hired ? RING : 1)) {
+    for (Block *b; (b = free_block(crew));) {
         uint64_t left = q->count - q->handed_out;
         /* A small block is for when there is nothing else to do. */
         if (!left || (left < BLOCK && crew->head != crew->tail)) break;
         int states = left < BLOCK ? (int)left : BLOCK;
-        hand_out(crew, q->packed + q->handed_out * WORDS, states);
+        memcpy(b->packed, q->packed + q->handed_out * WORDS, (size_t)states * WORDS * 8);
+        hand_out(crew, states, ALTERNATIVES);
         q->handed_out += states;
     }
     return q->block = take_back(crew);
@@ -306,28 +307,64 @@ static uint64_t mark_way(const Search *q, uint8_t *marks, uint64_t i) {
 
 enum { FIRST_FEW = 2 };
 
-/* Whether one of the first successors is marked. */
-static int leads_to_marked(Search *q, const uint8_t *marks, uint64_t i, int most) {
-    Block *b = &q->crew.ring[0]; /* nobody uses it any more */
-    memcpy(b->packed, q->packed + i * WORDS, WORDS * 8);
-    b->states = 1;
-    compute(b, most);
-    for (uint32_t e = 0; e < b->ends[0]; e++) ask_for_slot(q, &b->keys[e]);
-    for (uint32_t e = 0; e < b->ends[0]; e++)
+/* Whether one of the block's successors from `begin` to `end` is marked. */
+static int some_marked(Search *q, const uint8_t *marks, const Block *b, uint32_t begin, uint32_t end) {
+    for (uint32_t e = begin; e < end; e++)
         if (marked(marks, find_or_add(q, &b->keys[e], NONE, 0))) return 1;
     return 0;
+}
+
+/* The same of all successors of one state. */
+static int any_marked(Search *q, const uint8_t *marks, uint64_t i) {
+    Block *b = &q->crew.spare;
+    memcpy(b->packed, q->packed + i * WORDS, WORDS * 8);
+    b->states = 1;
+    b->most = ALTERNATIVES;
+    compute(b);
+    return some_marked(q, marks, b, 0, b->ends[0]);
+}
+
+/* The next states that are not marked, into a block; gives how many. */
+static int gather(const Search *q, const uint8_t *marks, int down, uint64_t *next, Block *b) {
+    int n = 0;
+    for (; n < BLOCK && *next < q->count; ++*next) {
+        uint64_t i = down ? q->count - 1 - *next : *next;
+        if (marked(marks, i)) continue;
+        memcpy(b->packed + n * WORDS, q->packed + i * WORDS, WORDS * 8);
+        b->numbers[n++] = i;
+    }
+    return n;
+}
+
+/* Marks those of a block that lead to something marked; gives how many states were marked. */
+static uint64_t decide(Search *q, uint8_t *marks, const Block *b) {
+    uint64_t found = 0;
+    uint32_t begin = 0, last = b->ends[b->states - 1];
+    for (uint32_t e = 0; e < last; e++) ask_for_slot(q, &b->keys[e]);
+    for (uint32_t e = 0; e < last; e++) ask_for_state(q, &b->keys[e]);
+    for (int k = 0; k < b->states; begin = b->ends[k++]) {
+        uint64_t i = b->numbers[k];
+        if (!marked(marks, i) && (some_marked(q, marks, b, begin, b->ends[k]) || any_marked(q, marks, i)))
+            found += mark_way(q, marks, i);
+    }
+    return found;
 }
 
 /* One sweep over all states; gives how many were marked. Edges are not kept, they would need more memory than all the rest:
  * successors are computed again, mostly no more than the first few, because soon nearly everything is marked. */
 static uint64_t sweep(Search *q, uint8_t *marks, int down) {
-    uint64_t found = 0;
-    for (uint64_t k = 0; k < q->count; k++) {
-        uint64_t i = down ? q->count - 1 - k : k;
-        if (!marked(marks, i) && (leads_to_marked(q, marks, i, FIRST_FEW) || leads_to_marked(q, marks, i, ALTERNATIVES)))
-            found += mark_way(q, marks, i);
+    Crew *crew = &q->crew;
+    uint64_t found = 0, next = 0;
+    for (;;) {
+        Block *b;
+        while (next < q->count && (b = free_block(crew))) {
+            int states = gather(q, marks, down, &next, b);
+            if (states) hand_out(crew, states, FIRST_FEW);
+        }
+        if (crew->head == crew->tail) return found;
+        found += decide(q, marks, take_back(crew));
+        give_up(crew);
     }
-    return found;
 }
 
 /* The first state from which no state that has the property can be reached; -1 if there is none, -2 without memory.
@@ -337,6 +374,8 @@ EXPORT int64_t search_unrecoverable(Search *q, int property) {
     variant = q->variant;
     uint8_t *marks = calloc(1, q->count / 8 + 1);
     if (!marks) return -2;
+    if (q->block) give_up(&q->crew); /* the last one of the search */
+    q->block = NULL;
     for (uint64_t i = 0; i < q->count; i++) {
         State s;
         unpack(q->packed + i * WORDS, (uint8_t *)&s);
