@@ -50,18 +50,13 @@ _FEATURES: Mapping[str, tuple[str, str]] = MappingProxyType(
             "stored, forgotten_stored, generation, told",
             "the coordinator can die in the middle of a rebalance; the group falls back to what the log has",
         ),
-        "brief": (
-            "none: actions are left out or joined",
-            "makes room for three cooperative members: a heartbeat is answered in the step in which it is sent, or its connection"
-            " breaks; a poll that finds a callback due runs it; nobody asks to rejoin without need",
-        ),
     }
 )
 """Feature modules: the variables that each brings, and what they mean. The base model has none of them."""
 
 SETS: tuple[frozenset[str], ...] = (
     frozenset(),
-    *(frozenset({name}) for name in _FEATURES if name not in ("quiet", "calm", "brief")),
+    *(frozenset({name}) for name in _FEATURES if name not in ("quiet", "calm")),
     frozenset({"ids", "quiet"}),
     frozenset({"calm"}),
 )
@@ -77,7 +72,7 @@ def models() -> Mapping[str, Callable[[], Model]]:
                 alone_model, rebalance, profile, properties.alone(rebalance)
             )
             for features in SETS if profile == "deployed" else SETS[:1]:
-                for size in (2, 3) if not features and (rebalance, profile) == ("eager", "deployed") else (2,):
+                for size in (2, 3) if not features and profile == "deployed" else (2,):
                     name = "-".join(["base", *sorted(features), rebalance, profile, str(size)])
                     claimed = properties.of_a_group(features)
                     catalogue[name] = partial(base_model, rebalance, profile, size, claimed, features=features)
@@ -85,12 +80,6 @@ def models() -> Mapping[str, Callable[[], Model]]:
     catalogue["commit-alone"] = partial(commit_model, of_a_commit())
     catalogue["commits-2"] = partial(commits_model, of_two_commits())
     catalogue["group-alone"] = partial(group_model, of_the_group())
-    for size in (2, 3):
-        brief = frozenset({"brief"})
-        name = f"base-brief-cooperative-deployed-{size}"
-        catalogue[name] = partial(
-            base_model, "cooperative", "deployed", size, properties.of_a_group(brief), features=brief
-        )
     upgrade = partial(base_model, MIXED, "deployed", 2, properties.of_a_group(frozenset()))
     catalogue["base-mixed-deployed-2"] = upgrade
     catalogue["queues-3"] = queues_model

@@ -57,7 +57,7 @@ def base_model(
     if rebalance == MIXED:
         variables.append(members.UPGRADE)
     started = [_started(v) for v in variables]
-    left_out = _UNQUIET if "quiet" in features else _UNBRIEF if "brief" in features else frozenset()
+    left_out = _UNQUIET if "quiet" in features else frozenset()
     actions = [
         _finished(action, known)
         for action in (
@@ -105,9 +105,6 @@ def frozen_without(features: frozenset[str]) -> dict[str, Value]:
 
 _UNQUIET = frozenset({"leaves", "asks_to_rejoin", "poll_interval_expires", "session_expires_at_member", "polls"})
 """What a quiet application does not do."""
-
-_UNBRIEF = frozenset({"asks_to_rejoin", "session_expires_at_member"})
-"""What is left out where three members are many: what a follow-up, and a connection that breaks, do as well."""
 
 
 def _started(variable: ModelVariable) -> ModelVariable:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupspec.spec.compiler.model import Action, Block, If, Set
+from groupspec.spec.compiler.model import Action, If
 from groupspec.spec.composition import group
-from groupspec.spec.composition.members import BEAT_ANSWERS
 from groupspec.spec.composition.of_group import REQUESTER
 from groupspec.spec.composition.system import ONE, System
 
 
 def applications(system: System) -> Iterator[Action]:
     """What the application does: subscribe, poll, leave, ask for a rebalance, run its listener."""
-    brief = "brief" in system.features
-    elsewhere = " and rebalance[i] != 'REVOKING_PARTITION' and rebalance[i] != 'ASSIGNING_PARTITIONS'" if brief else ""
     yield Action(
         "subscribes",
         ONE,
@@ -26,7 +23,7 @@ def applications(system: System) -> Iterator[Action]:
     yield Action(
         "polls",
         ONE,
-        f"subscribed[i] and not polled[i]{elsewhere}",
+        "subscribed[i] and not polled[i]",
         system.hear("application_polled"),
         "application",
         "weak",
@@ -48,9 +45,7 @@ def applications(system: System) -> Iterator[Action]:
         "application",
         doc="the subscription or the metadata changed",
     )
-    # A listener runs inside poll(): a poll that finds a callback due runs it.
-    polls = (If((("subscribed[i] and not polled[i]", system.hear("application_polled")),)),) if brief else ()
-    begins, ends = (*polls, *system.hear("callback_started")), (*polls, *system.hear("partitions_revoked"))
+    begins, ends = system.hear("callback_started"), system.hear("partitions_revoked")
     if "callbacks" in system.features:
         yield Action(
             "revoked_callback_begins",
@@ -84,7 +79,7 @@ def applications(system: System) -> Iterator[Action]:
         "assigned_callback_ends",
         ONE,
         "rebalance[i] == 'ASSIGNING_PARTITIONS'",
-        (*polls, *system.hear("partitions_assigned")),
+        system.hear("partitions_assigned"),
         "application",
         "weak",
         doc="the listener has run: assigned",
@@ -96,8 +91,6 @@ def timers(system: System) -> Iterator[Action]:
     beating = "(timeouts[i] == 'IDLE' or timeouts[i] == 'IN_FLIGHT')"
     beat = system.tell("group_heartbeat", requester=REQUESTER, generation_matches=group.matches(system.features))
     none = If((("beat[i] == 'none'", system.hear("heartbeat_ok", current="True")),))
-    if "brief" in system.features:
-        none = If((("beat[i] == 'none'", system.hear("heartbeat_ok", current="True")), *_told_at_once(system)))
     yield Action(
         "heartbeat_falls_due",
         ONE,
@@ -133,9 +126,3 @@ def timers(system: System) -> Iterator[Action]:
         "weak",
         doc="the retry backoff is over",
     )
-
-
-def _told_at_once(system: System) -> tuple[tuple[str, Block], ...]:
-    """The answer to a heartbeat, heard in the step in which it was asked for."""
-    empty = Set((("beat[i]", "'none'"),))
-    return tuple((f"beat[i] == '{answer}'", (empty, *system.hear(answer, current="True"))) for answer in BEAT_ANSWERS)

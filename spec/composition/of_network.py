@@ -93,9 +93,8 @@ def network(system: System) -> Iterator[Action]:
             doc=vocabulary.EVENTS[answer].doc,
             arrow=("group", "member i", vocabulary.EVENTS[answer].doc),
         )
-    brief = "brief" in system.features
     for answer in members.BEAT_ANSWERS:
-        if brief or answer in absent:
+        if answer in absent:
             continue
         yield Action(
             f"{answer}_arrives",
@@ -126,8 +125,8 @@ def network(system: System) -> Iterator[Action]:
     yield Action(
         "connection_breaks_in_heartbeat",
         ONE,
-        "timeouts[i] == 'IDLE'" if brief else BEATING,
-        (*(system.hear("heartbeat_due") if brief else ()), *breaks(system, "heartbeat_coordinator_gone")),
+        BEATING,
+        breaks(system, "heartbeat_coordinator_gone"),
         "network",
         doc="everything in flight is lost, and the heartbeat fails",
     )

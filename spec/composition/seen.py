@@ -159,11 +159,6 @@ class _Eye:
         self.rebalance = "cooperative" if "cooperative" in words else "eager"
         profile = next(word for word in words if word in ("published", "deployed"))
         self.is_alone = words[0] == "alone"
-        if "brief" in words:
-            what = (
-                "in a brief model a step is several of a member's; the model without that feature has one step for each"
-            )
-            raise NotSeen(what, 0, trace.model.name)
         self.member = _member(self.rebalance, profile)
         self.config: dict[str, Value] = {"static": True} if static.FEATURE in words else {}
         self.state = self.member.initial(**self.config)

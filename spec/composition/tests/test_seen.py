@@ -89,9 +89,3 @@ def test_who_dies_or_is_upgraded_has_no_view_and_the_others_have_one() -> None:
         with pytest.raises(NotSeen, match=action):
             sight(trace)
         assert sight(trace, 2).events
-
-
-def test_a_brief_model_says_where_to_look_instead() -> None:
-    trace = replay(models()["base-brief-cooperative-deployed-2"](), [("subscribes", ONE)])
-    with pytest.raises(NotSeen, match="the model without that feature"):
-        sight(trace)
