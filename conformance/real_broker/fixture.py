@@ -88,6 +88,8 @@ class RealBroker:
     def produce(self, topic: str, count: int, partitions: int, value: Callable[[int], bytes] | None = None) -> None:
         """Write `count` records round robin over the partitions; the n-th has the value `value(n)`, else the text of n.
 
+        In that order: without idempotence a batch that a topic's new leader refuses is overtaken by the next ones.
+
         Raises:
             InternalProblem: the broker did not take them all.
         """
@@ -99,7 +101,12 @@ class RealBroker:
                 refused.append(str(error))
 
         producer = Producer(
-            {"bootstrap.servers": self.bootstrap, "linger.ms": 20, "queue.buffering.max.messages": count + 1}
+            {
+                "bootstrap.servers": self.bootstrap,
+                "enable.idempotence": True,
+                "linger.ms": 20,
+                "queue.buffering.max.messages": count + 1,
+            }
         )
         for number in range(count):
             body = value(number) if value is not None else str(number).encode()

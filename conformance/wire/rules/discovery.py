@@ -80,13 +80,18 @@ def failed_lookup_is_repeated(history: History) -> Iterator[Finding]:
 
 @checks("D3")
 def lookups_are_spaced(history: History) -> Iterator[Finding]:
-    """After a failed lookup the retry backoff passes before the next."""
+    """After a failed lookup the retry backoff passes before the next.
+
+    It counts from the answer, as Kafka's documentation of retry.backoff.ms says ("before attempting to retry a failed
+    request"): a lookup that a Fetch on its connection held up, and that is repeated at once, did not wait.
+    """
     least_ms = history.settings.retry_backoff_ms * JITTER
     for exchange in history.answers("FindCoordinator", "COORDINATOR_NOT_AVAILABLE"):
-        again = history.first("FindCoordinator", exchange.answered_us or 0)
+        answered_us = exchange.answered_us or 0
+        again = history.first("FindCoordinator", answered_us)
         if again is None:
             continue
-        waited = (again.sent_us - exchange.sent_us) / 1000
+        waited = (again.sent_us - answered_us) / 1000
         reason = f"the next FindCoordinator came {waited:.0f} ms after a failed one (retry.backoff.ms="
         reason += f"{history.settings.retry_backoff_ms})"
         yield held(reason, again.sent_us) if waited >= least_ms else broken(reason, again.sent_us)

@@ -87,10 +87,10 @@ class Story:
         answered = int((at_ms + ms) * 1000)
         self.entries.append(replace(sent, at_us=answered, kind="response", message=answer, error=error))
 
-    def lookup(self, at_ms: float, node: int = 1, error: str = "NONE") -> None:
+    def lookup(self, at_ms: float, node: int = 1, error: str = "NONE", ms: float = 1) -> None:
         """FindCoordinator."""
         answer = FindCoordinatorResponse(ErrorCode[error], node, "127.0.0.1", 9000 + node)
-        self.exchange(at_ms, "FindCoordinator", FindCoordinatorRequest(GROUP), answer, error)
+        self.exchange(at_ms, "FindCoordinator", FindCoordinatorRequest(GROUP), answer, error, ms=ms)
 
     def join(
         self,

@@ -107,6 +107,7 @@ SPOILED: tuple[tuple[str, str, Callable[[], Story], Spoil], ...] = (
     ("D2", "two lookups at a time", stories.eager_rebalance, lambda s: s.lookup(1.5)),
     ("D2", "no second lookup", stories.moved_coordinator, drop("FindCoordinator", 700)),
     ("D3", "no backoff between lookups", stories.moved_coordinator, lambda s: s.lookup(620, node=2)),
+    ("D3", "no backoff after a late answer", stories.moved_coordinator, both(drop("FindCoordinator", 600, 700), lambda s: s.lookup(615, error="COORDINATOR_NOT_AVAILABLE", ms=100))),
     ("D4", "a request to another node", stories.eager_rebalance, lambda s: s.heartbeat(1_200, 2, node=2)),
     ("D4", "a request before the lookup", stories.eager_rebalance, drop("FindCoordinator")),
     ("D4", "a request while the coordinator is unknown", stories.moved_coordinator, lambda s: s.heartbeat(700, 1)),
