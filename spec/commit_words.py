@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from groupspec.spec.terms import Effect, Event, Variable
+from groupspec.spec.terms import NO_YES, Effect, Event, Variable
 
 _OWNER: Final = "commit"
-_NO_YES: Final = (False, True)
 _STANDINGS: Final = ("outside", "in_round", "member", "manual")
 _COVERS: Final = ("nothing", "owned", "foreign")
 _BEGINNING: Final = ("covers_now", "behind_now")
@@ -19,17 +18,17 @@ VARIABLES: Final = (
     Variable("commit_purpose", ("sync", "async", "timed", "rebalance", "close"), "sync", "state", _OWNER, doc="whose it is: the application's, which waits or does not; the interval's; a rebalance's that has begun; the last one of close()"),
     Variable("standing", _STANDINGS, "outside", "state", _OWNER, doc="what the consumer is to the group: nobody; a member whose JoinGroup or SyncGroup is out; a member; or it assigned its partitions itself"),
     Variable("covers", _COVERS, "nothing", "state", _OWNER, doc="what it would commit: nothing; only what is owned; something that is not"),
-    Variable("coordinator_here", _NO_YES, False, "state", _OWNER, doc="there is somebody to send it to"),
-    Variable("commit_backs_off", _NO_YES, False, "state", _OWNER, doc="the retry backoff after a failed attempt runs"),
-    Variable("behind", _NO_YES, False, "state", _OWNER, doc="an earlier commit is not done yet"),
-    Variable("unprocessed", _NO_YES, False, "state", _OWNER, doc="records are with the application; its next poll says that they are processed"),
+    Variable("coordinator_here", NO_YES, False, "state", _OWNER, doc="there is somebody to send it to"),
+    Variable("commit_backs_off", NO_YES, False, "state", _OWNER, doc="the retry backoff after a failed attempt runs"),
+    Variable("behind", NO_YES, False, "state", _OWNER, doc="an earlier commit is not done yet"),
+    Variable("unprocessed", NO_YES, False, "state", _OWNER, doc="records are with the application; its next poll says that they are processed"),
     Variable("sent_as", ("nobody", "member"), "nobody", "state", _OWNER, doc="with which identity the last request went out: none at all, or member id and generation"),
-    Variable("identity_kept", _NO_YES, True, "state", _OWNER, doc="the identity that it was sent with is the consumer's still"),
+    Variable("identity_kept", NO_YES, True, "state", _OWNER, doc="the identity that it was sent with is the consumer's still"),
     Variable("standing_now", _STANDINGS, "member", "input", doc="what the consumer has become"),
     Variable("covers_now", _COVERS, "owned", "input", doc="what the commit covers as things are now"),
-    Variable("behind_now", _NO_YES, False, "input", doc="an earlier commit is not done yet"),
-    Variable("unprocessed_now", _NO_YES, False, "input", doc="the application has records that it has not shown to have processed"),
-    Variable("same_identity", _NO_YES, True, "input", doc="member id and generation are what they were"),
+    Variable("behind_now", NO_YES, False, "input", doc="an earlier commit is not done yet"),
+    Variable("unprocessed_now", NO_YES, False, "input", doc="the application has records that it has not shown to have processed"),
+    Variable("same_identity", NO_YES, True, "input", doc="member id and generation are what they were"),
 )
 
 EVENTS: Final = (

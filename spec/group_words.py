@@ -13,39 +13,43 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
-from groupspec.spec.terms import Effect, Event, Variable
+from groupspec.spec.terms import NO_YES, Effect, Event, Variable
 
 _OWNER: Final = "broker_group"
-_NO_YES: Final = (False, True)
 _IDENTITY: Final = ("requester",)
 _IN_GENERATION: Final = ("requester", "generation_matches")
 _COMPLETION: Final = ("members_left", "some_rejoined")
 
+OF_ONE_MEMBER: Final = frozenset(
+    {"group_join", "group_sync", "group_heartbeat", "group_leave", "group_commit", "group_session_expired"}
+)
+"""Events that are about one member, or one that would be; the others are about the whole group."""
+
 # fmt: off
 VARIABLES: Final = (
-    Variable("initial_delay", _NO_YES, False, "state", _OWNER, doc="the join phase began in Empty: it waits for the initial rebalance delay, whoever has joined"),
+    Variable("initial_delay", NO_YES, False, "state", _OWNER, doc="the join phase began in Empty: it waits for the initial rebalance delay, whoever has joined"),
     # of the request
     Variable("requester", ("none", "pending", "member", "unknown", "fenced"), "member", "input", doc="whose id the request or timer names: none; one handed out and not used yet; a member's; one that the group does not know (or with an instance id it does not know); one whose instance id is another member's"),
-    Variable("fresh_instance", _NO_YES, False, "input", doc="no member id, and an instance id that no member has"),
-    Variable("replaces_static", _NO_YES, False, "input", doc="no member id, and an instance id that a member has"),
-    Variable("requires_member_id", _NO_YES, True, "input", doc="JoinGroup v4 or later"),
-    Variable("in_session_range", _NO_YES, True, "input", doc="the session timeout lies within the broker's range"),
-    Variable("has_room", _NO_YES, True, "input", doc="the size limit lets it in: always into Empty, and always a member of CompletingRebalance or Stable"),
-    Variable("protocol_accepted", _NO_YES, True, "input", doc="JoinGroup: a protocol that all members support; SyncGroup: the protocol that was chosen"),
-    Variable("metadata_changed", _NO_YES, False, "input", doc="the member's protocols or metadata are other bytes than last time"),
-    Variable("protocol_changes", _NO_YES, False, "input", doc="with this member's metadata another protocol would be chosen"),
-    Variable("is_leader", _NO_YES, False, "input", doc="the requester leads the group"),
-    Variable("generation_matches", _NO_YES, True, "input", doc="the generation named, or the one that was written, is the group's"),
-    Variable("group_known", _NO_YES, True, "input", doc="there is a group of that name"),
-    Variable("told_of_missing_group", _NO_YES, True, "input", doc="OffsetCommit v9 or later"),
-    Variable("waits", _NO_YES, False, "input", doc="a JoinGroup or SyncGroup of it is parked, and it is not new: that is its heartbeat"),
+    Variable("fresh_instance", NO_YES, False, "input", doc="no member id, and an instance id that no member has"),
+    Variable("replaces_static", NO_YES, False, "input", doc="no member id, and an instance id that a member has"),
+    Variable("requires_member_id", NO_YES, True, "input", doc="JoinGroup v4 or later"),
+    Variable("in_session_range", NO_YES, True, "input", doc="the session timeout lies within the broker's range"),
+    Variable("has_room", NO_YES, True, "input", doc="the size limit lets it in: always into Empty, and always a member of CompletingRebalance or Stable"),
+    Variable("protocol_accepted", NO_YES, True, "input", doc="JoinGroup: a protocol that all members support; SyncGroup: the protocol that was chosen"),
+    Variable("metadata_changed", NO_YES, False, "input", doc="the member's protocols or metadata are other bytes than last time"),
+    Variable("protocol_changes", NO_YES, False, "input", doc="with this member's metadata another protocol would be chosen"),
+    Variable("is_leader", NO_YES, False, "input", doc="the requester leads the group"),
+    Variable("generation_matches", NO_YES, True, "input", doc="the generation named, or the one that was written, is the group's"),
+    Variable("group_known", NO_YES, True, "input", doc="there is a group of that name"),
+    Variable("told_of_missing_group", NO_YES, True, "input", doc="OffsetCommit v9 or later"),
+    Variable("waits", NO_YES, False, "input", doc="a JoinGroup or SyncGroup of it is parked, and it is not new: that is its heartbeat"),
     # of all members, once the event has had its effect
-    Variable("all_joined", _NO_YES, False, "input", doc="every member has a JoinGroup parked, and no id that was handed out is still pending"),
-    Variable("members_left", _NO_YES, True, "input", doc="someone remains when dynamic members without a parked JoinGroup are dropped"),
-    Variable("some_rejoined", _NO_YES, True, "input", doc="someone has a JoinGroup parked"),
-    Variable("unsynced", _NO_YES, True, "input", doc="someone has not sent SyncGroup in this generation"),
-    Variable("newcomer_seen", _NO_YES, False, "input", doc="a member was added since the delay last began, and the rebalance timeout is not used up"),
-    Variable("members_stored", _NO_YES, True, "input", doc="the group's last record has members"),
+    Variable("all_joined", NO_YES, False, "input", doc="every member has a JoinGroup parked, and no id that was handed out is still pending"),
+    Variable("members_left", NO_YES, True, "input", doc="someone remains when dynamic members without a parked JoinGroup are dropped"),
+    Variable("some_rejoined", NO_YES, True, "input", doc="someone has a JoinGroup parked"),
+    Variable("unsynced", NO_YES, True, "input", doc="someone has not sent SyncGroup in this generation"),
+    Variable("newcomer_seen", NO_YES, False, "input", doc="a member was added since the delay last began, and the rebalance timeout is not used up"),
+    Variable("members_stored", NO_YES, True, "input", doc="the group's last record has members"),
 )
 
 EVENTS: Final = (

@@ -7,7 +7,7 @@ from groupspec.spec.compiler.model import ModelProperty
 from groupspec.spec.composition.commit_alone import DUE, ENDS_FOR_CAUSE, ENDS_ONCE, IN_TURN, PERSISTS, assertion_of
 from groupspec.spec.composition.commits_together import AUTOMATIC, DONE_IN_ORDER, NEVER_REWINDS
 from groupspec.spec.composition.machines import ILLEGAL
-from groupspec.spec.properties import FAULT
+from groupspec.spec.properties import FAULT, assertion
 from groupspec.spec.vocabulary import VARIABLES
 
 _SEND = "Kafka ConsumerCoordinator.sendOffsetCommitRequest"
@@ -18,38 +18,34 @@ _PREPARE = "Kafka ConsumerCoordinator.onJoinPrepare"
 _SAME_PURPOSE = " and ".join(f"(asked != '{p}' or commit_purpose == '{p}')" for p in VARIABLES["commit_purpose"].domain)
 
 
-def _assertion(name: str, statement: str, sources: tuple[str, ...], rules: tuple[str, ...]) -> ModelProperty:
-    return ModelProperty(name, "invariant", f"{FAULT} != '{name}'", "", statement, sources, rules)
-
-
-def _ending(word: str, statement: str, sources: tuple[str, ...], rules: tuple[str, ...]) -> ModelProperty:
-    return _assertion(assertion_of(word), statement, sources, rules)
+def _ending(word: str, statement: str, sources: tuple[str, ...], rules: str) -> ModelProperty:
+    return assertion(assertion_of(word), statement, sources, rules)
 
 
 _OF_A_COMMIT = (
-    _assertion(ILLEGAL, "Nothing happens that a correct peer never does: no error row fires.", ("the error rows of the tables",), ("J9",)),
+    assertion(ILLEGAL, "Nothing happens that a correct peer never does: no error row fires.", ("the error rows of the tables",), "J9"),
     # when it is sent
-    _assertion("sent-for-somebody", "A commit is sent only while it is under way, and not while a request of it is in flight.", (_SEND,), ("M5", "T3")),
-    _assertion("sent-in-turn", "A commit is not sent before the earlier ones are done.", ("KAFKA-5730", "KAFKA-10337", "KAFKA-16103"), ("M6",)),
-    _assertion("sent-when-processed", "The commit before a rebalance is not sent while the application has records that it has not shown to have processed.", ("KAFKA-2942",), ("M4",)),
-    _assertion("sent-with-something", "A commit of nothing is not sent.", (_SEND,), ("M5",)),
-    _assertion("sent-if-allowed", "A commit is sent only by a member that is in no round, for what it owns, or by a consumer that assigned its partitions itself.", (_SEND, "librdkafka #2782"), ("M1", "M7", "C2")),
-    _assertion("sent-to-somebody", "A commit is not sent while no coordinator is known.", ("MINOR #14179 (async CommitRequestManager)",), ("D4",)),
-    _assertion("sent-after-backoff", "After a failed attempt a commit is not sent again before the retry backoff has passed.", ("KAFKA-13917",), ("D3", "M3")),
+    assertion("sent-for-somebody", "A commit is sent only while it is under way, and not while a request of it is in flight.", (_SEND,), "M5 T3"),
+    assertion("sent-in-turn", "A commit is not sent before the earlier ones are done.", ("KAFKA-5730", "KAFKA-10337", "KAFKA-16103"), "M6"),
+    assertion("sent-when-processed", "The commit before a rebalance is not sent while the application has records that it has not shown to have processed.", ("KAFKA-2942",), "M4"),
+    assertion("sent-with-something", "A commit of nothing is not sent.", (_SEND,), "M5"),
+    assertion("sent-if-allowed", "A commit is sent only by a member that is in no round, for what it owns, or by a consumer that assigned its partitions itself.", (_SEND, "librdkafka #2782"), "M1 M7 C2"),
+    assertion("sent-to-somebody", "A commit is not sent while no coordinator is known.", ("MINOR #14179 (async CommitRequestManager)",), "D4"),
+    assertion("sent-after-backoff", "After a failed attempt a commit is not sent again before the retry backoff has passed.", ("KAFKA-13917",), "D3 M3"),
     ModelProperty("sent-when-due", "invariant", f"not ({DUE})", "", "A commit waits for nothing else: as soon as it may be sent, it is.", (_SYNC, _PREPARE), ("M3", "M6")),
     ModelProperty("sent-as-it-is", "invariant", "request == 'none' or (sent_as == 'nobody') == (request == 'nobody')", "", "A commit is sent as nobody exactly when the application assigned the partitions itself, and else as the member.", ("KAFKA-14201", "KAFKA-19242"), ("M1", "X1", "D8")),
     # how it ends
-    _assertion(ENDS_ONCE, "A commit ends once, and nothing ends that nobody has asked for.", ("KAFKA-10793",), ("T3",)),
-    _assertion(ENDS_FOR_CAUSE, "An answer that is late ends nothing, and nothing else does that need not.", (_ANSWERS, "KAFKA-8104"), ("J9", "T3")),
+    assertion(ENDS_ONCE, "A commit ends once, and nothing ends that nobody has asked for.", ("KAFKA-10793",), "T3"),
+    assertion(ENDS_FOR_CAUSE, "An answer that is late ends nothing, and nothing else does that need not.", (_ANSWERS, "KAFKA-8104"), "J9 T3"),
     ModelProperty("ends-when-it-must", "invariant", "not owed", "", "An answer for good, a failure of what is tried once, the deadline of what waits, the end of what it was for, and the end of the consumer end a commit at once, and whoever asked is told.", (_ANSWERS, "KAFKA-19357"), ("T3", "L2", "M3", "C2")),
-    _ending("COMMIT_DONE", "A commit is called done only if the coordinator has accepted it, or if there is nothing to commit, in its turn.", (_ANSWERS, "KAFKA-6606"), ("T3", "M5", "M6")),
-    _ending("COMMIT_REFUSED", "A commit is called refused only if the coordinator, or the lookup of it, has failed for good; the commit before a rebalance waits on for a lookup that does not.", (_ANSWERS, _ASYNC), ("D2", "T3")),
-    _ending("COMMIT_RETRIABLE", "A commit is called retriable only if it is tried once, and the attempt has failed for now, or there is nobody to send it to.", (_ANSWERS, _ASYNC), ("D3", "M5")),
-    _ending("COMMIT_REBALANCING", "A commit is called rebalancing only if the coordinator says so, or if it is its turn in a round, or if an identity that was outdated in a round was rejected.", (_SEND, _ANSWERS), ("M2", "M7", "J9")),
-    _ending("COMMIT_FAILED", "A commit is called failed only if the group went on without this member, or without the rebalance, or if what it covers is not owned.", (_SEND, _ANSWERS), ("M2", "M7", "C2", "J9")),
-    _ending("COMMIT_FENCED", "A commit is called fenced only if the identity that was fenced is the consumer's still.", (_ANSWERS, "KIP-345"), ("X2", "J9")),
-    _ending("COMMIT_TIMED_OUT", "A commit times out only at its deadline, and only if whoever asked waits.", (_SYNC, _PREPARE), ("M3", "D3")),
-    _ending("COMMIT_CLOSED", "A commit is called closed only at the end of the consumer.", ("KAFKA-19357",), ("L2", "T3")),
+    _ending("COMMIT_DONE", "A commit is called done only if the coordinator has accepted it, or if there is nothing to commit, in its turn.", (_ANSWERS, "KAFKA-6606"), "T3 M5 M6"),
+    _ending("COMMIT_REFUSED", "A commit is called refused only if the coordinator, or the lookup of it, has failed for good; the commit before a rebalance waits on for a lookup that does not.", (_ANSWERS, _ASYNC), "D2 T3"),
+    _ending("COMMIT_RETRIABLE", "A commit is called retriable only if it is tried once, and the attempt has failed for now, or there is nobody to send it to.", (_ANSWERS, _ASYNC), "D3 M5"),
+    _ending("COMMIT_REBALANCING", "A commit is called rebalancing only if the coordinator says so, or if it is its turn in a round, or if an identity that was outdated in a round was rejected.", (_SEND, _ANSWERS), "M2 M7 J9"),
+    _ending("COMMIT_FAILED", "A commit is called failed only if the group went on without this member, or without the rebalance, or if what it covers is not owned.", (_SEND, _ANSWERS), "M2 M7 C2 J9"),
+    _ending("COMMIT_FENCED", "A commit is called fenced only if the identity that was fenced is the consumer's still.", (_ANSWERS, "KIP-345"), "X2 J9"),
+    _ending("COMMIT_TIMED_OUT", "A commit times out only at its deadline, and only if whoever asked waits.", (_SYNC, _PREPARE), "M3 D3"),
+    _ending("COMMIT_CLOSED", "A commit is called closed only at the end of the consumer.", ("KAFKA-19357",), "L2 T3"),
     ModelProperty("nothing-is-done-at-once", "invariant", f"asked == 'nothing' or request != 'none' or not ({IN_TURN}) or offsets != 'nothing'", "", "A commit of nothing is done when it is its turn.", ("KAFKA-6606",), ("M5", "T3")),
     ModelProperty("fails-without-request", "invariant", f"asked == 'nothing' or request != 'none' or not ({IN_TURN}) or stands == 'member' and offsets != 'foreign' or stands == 'manual'", "", "When it is its turn, a commit in a round, outside, or of what is not owned fails without a request, whatever the coordinator is.", (_SEND,), ("M7", "C2")),
     ModelProperty("no-automatic-one-outside", "invariant", "asked == 'nothing' or asked == 'sync' or asked == 'async' or stands != 'outside'", "", "Automatic commits end with the membership.", ("KAFKA-16258",), ("C2", "M7")),
@@ -85,9 +81,9 @@ def of_a_commit() -> tuple[ModelProperty, ...]:
 _BOTH = "any(request[i] and any(request[j] for j in members if j != i) for i in members)"
 _GOES_BEFORE = "any(asked[j] != 'nothing' and first == j for j in members if j != i)"
 _OF_TWO_COMMITS = (
-    _assertion(ILLEGAL, "Nothing happens that a correct peer never does: no error row fires.", ("the error rows of the tables",), ("J9",)),
-    _assertion(NEVER_REWINDS, "What the application commits is not sent after an automatic commit that covers more: nothing that is committed is taken back.", ("KAFKA-5730", "KAFKA-10337", "KAFKA-16103"), ("M6",)),
-    _assertion(DONE_IN_ORDER, "A commit of the application, or of close(), is done only when the one that goes before it has ended: its callback runs first.", ("KAFKA-5730",), ("M6",)),
+    assertion(ILLEGAL, "Nothing happens that a correct peer never does: no error row fires.", ("the error rows of the tables",), "J9"),
+    assertion(NEVER_REWINDS, "What the application commits is not sent after an automatic commit that covers more: nothing that is committed is taken back.", ("KAFKA-5730", "KAFKA-10337", "KAFKA-16103"), "M6"),
+    assertion(DONE_IN_ORDER, "A commit of the application, or of close(), is done only when the one that goes before it has ended: its callback runs first.", ("KAFKA-5730",), "M6"),
     ModelProperty("one-automatic-at-a-time", "invariant", f"all(not (request[i] and {AUTOMATIC.format('i')} and any(request[j] and {AUTOMATIC.format('j')} for j in members if j != i)) for i in members)", "", "No two automatic commits are in flight.", ("KAFKA-6606",), ("M5",)),
     ModelProperty("two-only-if-one-was-passed", "invariant", f"not ({_BOTH}) or any(asked[i] == 'rebalance' and first != i for i in members)", "", "Two commits are in flight only if one of them is the commit before a rebalance, and let the other pass.", (_PREPARE,), ("M6", "M4")),
     ModelProperty("behind-who-goes-before", "invariant", f"all(asked[i] == 'nothing' or asked[i] == 'rebalance' or behind[i] == {_GOES_BEFORE} for i in members)", "", "A commit waits for the one that goes before it, exactly as long as that is under way.", ("KAFKA-5730",), ("M6",)),

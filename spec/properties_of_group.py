@@ -3,62 +3,58 @@
 from __future__ import annotations
 
 from groupspec.spec.compiler.model import ModelProperty
-from groupspec.spec.properties import FAULT
+from groupspec.spec.properties import FAULT, assertion
 
 _G = "Kafka GroupMetadataManager"
 _C = "Kafka ClassicGroup"
 _SOME_WAIT = "any(parked[j] == 'join' for j in members)"
 
 
-def _assertion(name: str, statement: str, source: str, rules: str) -> ModelProperty:
-    return ModelProperty(name, "invariant", f"{FAULT} != '{name}'", "", statement, tuple(source.split("; ")), tuple(rules.split()))  # fmt: skip
-
-
 _ANSWERS = (
-    _assertion("illegal-event", "Nothing happens that a correct peer never does: no error row fires.", "the error rows of the tables", "G11"),
-    _assertion("answered-once", "A request is answered or parked, and only once.", f"{_G}", "G8"),
-    _assertion("session-range-is-checked", "A session timeout outside the broker's range is refused before anything else is looked at.", "KIP-62, 'Proposed Changes'; Kafka GroupCoordinatorService.joinGroup", "G12 G8"),
-    _assertion("gone-group-says-so", "A group whose coordinator is gone tells every request so, whoever sends it.", f"{_G}; {_C}.validateOffsetCommit", "G13 G8"),
-    _assertion("full-group-refuses", "A group that is full says so before it looks at protocols and ids.", f"{_G}.acceptJoiningMember", "G8"),
-    _assertion("protocol-is-shared", "JoinGroup needs a protocol that all members support, SyncGroup the protocol that was chosen.", f"{_C}.supportsProtocols; {_G}.classicGroupSync", "G12 G8"),
-    _assertion("strangers-are-told", "An id that is no member's is told UNKNOWN_MEMBER_ID, and so is everybody while the group is Empty.", f"{_C}.validateMember", "G8 G13"),
-    _assertion("the-fenced-are-told", "Every request of an id that was replaced gets FENCED_INSTANCE_ID, whatever its generation.", "KIP-345; Kafka ClassicGroup.validateMember", "G11 G8"),
-    _assertion("old-generation-is-told", "A member that names another generation is told, also during a join phase.", f"{_G}.classicGroupHeartbeat; {_G}.classicGroupSync", "G8"),
-    _assertion("id-comes-first", "A dynamic member that is new is handed an id, and comes back with it.", f"KIP-394; {_G}.classicGroupJoinNewDynamicMember", "G4"),
-    _assertion("unchanged-is-answered-at-once", "A member that rejoins unchanged after the join phase is told the current generation again; in Stable a follower only.", f"{_G}.classicGroupJoinExistingMember", "G10"),
-    _assertion("static-returns-in-peace", "A static member that returns to a Stable group is told the current generation, if the protocol stays.", f"KIP-345; {_G}.updateStaticMemberThenRebalanceOrCompleteJoin", "G11"),
-    _assertion("joins-wait", "Every other JoinGroup is accepted, and waits for the join phase to end.", "KIP-62, 'Proposed Changes'", "G1"),
-    _assertion("syncs-wait", "In CompletingRebalance SyncGroup waits for the assignment.", f"{_G}.classicGroupSync", "G9"),
-    _assertion("assignment-is-given", "In Stable SyncGroup is answered with the assignment at once.", f"{_G}.classicGroupSync", "G9"),
-    _assertion("rebalance-is-told", "REBALANCE_IN_PROGRESS: heartbeats and SyncGroup in the join phase, commits in the sync phase.", f"{_G}.classicGroupHeartbeat; {_C}.validateOffsetCommit", "G7"),
-    _assertion("missing-group-is-told", "A commit to a group that nobody knows is told so, in the words of its version.", "Kafka OffsetMetadataManager.validateOffsetCommit", "G13"),
-    _assertion("good-requests-are-accepted", "Heartbeats, commits and LeaveGroups that pass the checks are accepted, and so is a commit without identity to an Empty group.", f"{_G}; {_C}.validateOffsetCommit", "G7 D8"),
+    assertion("illegal-event", "Nothing happens that a correct peer never does: no error row fires.", ("the error rows of the tables",), "G11"),
+    assertion("answered-once", "A request is answered or parked, and only once.", (_G,), "G8"),
+    assertion("session-range-is-checked", "A session timeout outside the broker's range is refused before anything else is looked at.", ("KIP-62, 'Proposed Changes'", "Kafka GroupCoordinatorService.joinGroup"), "G12 G8"),
+    assertion("gone-group-says-so", "A group whose coordinator is gone tells every request so, whoever sends it.", (_G, f"{_C}.validateOffsetCommit"), "G13 G8"),
+    assertion("full-group-refuses", "A group that is full says so before it looks at protocols and ids.", (f"{_G}.acceptJoiningMember",), "G8"),
+    assertion("protocol-is-shared", "JoinGroup needs a protocol that all members support, SyncGroup the protocol that was chosen.", (f"{_C}.supportsProtocols", f"{_G}.classicGroupSync"), "G12 G8"),
+    assertion("strangers-are-told", "An id that is no member's is told UNKNOWN_MEMBER_ID, and so is everybody while the group is Empty.", (f"{_C}.validateMember",), "G8 G13"),
+    assertion("the-fenced-are-told", "Every request of an id that was replaced gets FENCED_INSTANCE_ID, whatever its generation.", ("KIP-345", "Kafka ClassicGroup.validateMember"), "G11 G8"),
+    assertion("old-generation-is-told", "A member that names another generation is told, also during a join phase.", (f"{_G}.classicGroupHeartbeat", f"{_G}.classicGroupSync"), "G8"),
+    assertion("id-comes-first", "A dynamic member that is new is handed an id, and comes back with it.", ("KIP-394", f"{_G}.classicGroupJoinNewDynamicMember"), "G4"),
+    assertion("unchanged-is-answered-at-once", "A member that rejoins unchanged after the join phase is told the current generation again; in Stable a follower only.", (f"{_G}.classicGroupJoinExistingMember",), "G10"),
+    assertion("static-returns-in-peace", "A static member that returns to a Stable group is told the current generation, if the protocol stays.", ("KIP-345", f"{_G}.updateStaticMemberThenRebalanceOrCompleteJoin"), "G11"),
+    assertion("joins-wait", "Every other JoinGroup is accepted, and waits for the join phase to end.", ("KIP-62, 'Proposed Changes'",), "G1"),
+    assertion("syncs-wait", "In CompletingRebalance SyncGroup waits for the assignment.", (f"{_G}.classicGroupSync",), "G9"),
+    assertion("assignment-is-given", "In Stable SyncGroup is answered with the assignment at once.", (f"{_G}.classicGroupSync",), "G9"),
+    assertion("rebalance-is-told", "REBALANCE_IN_PROGRESS: heartbeats and SyncGroup in the join phase, commits in the sync phase.", (f"{_G}.classicGroupHeartbeat", f"{_C}.validateOffsetCommit"), "G7"),
+    assertion("missing-group-is-told", "A commit to a group that nobody knows is told so, in the words of its version.", ("Kafka OffsetMetadataManager.validateOffsetCommit",), "G13"),
+    assertion("good-requests-are-accepted", "Heartbeats, commits and LeaveGroups that pass the checks are accepted, and so is a commit without identity to an Empty group.", (_G, f"{_C}.validateOffsetCommit"), "G7 D8"),
 )  # fmt: skip
 """What a request is told."""
 
 _CHANGES = (
-    _assertion("who-joins-is-a-member", "Whoever's JoinGroup waits is a member, and its id is pending no more.", f"{_G}.addMemberThenRebalanceOrCompleteJoin", "G4 G1"),
-    _assertion("handed-out-id-is-pending", "An id that was handed out is pending.", "KIP-394", "G4"),
-    _assertion("pending-id-ends", "A pending id is forgotten when it leaves or its session timeout ends.", f"KIP-394; {_G}.expireClassicGroupMemberHeartbeat", "G4"),
-    _assertion("members-go-for-a-reason", "A member is removed when it leaves, its session expires while nothing of it is parked, it does not sync in time, or the group is too large for it: then, and for nothing else.", f"{_G}", "G5 G9"),
-    _assertion("static-is-replaced", "A static member that returns takes its own place.", "KIP-345", "G11"),
-    _assertion("rebalance-has-a-reason", "The join phase begins when a JoinGroup waits, or a member or a pending id leaves, or one is silent, or the sync phase fails: at once, and for nothing else.", f"{_G}.prepareRebalance", "G1 G5 G9 G10"),
-    _assertion("first-member-waits-for-others", "Whoever joins an Empty group waits for the initial delay, and neither joins nor leaves cut it short.", "KIP-134", "G3"),
-    _assertion("newcomers-prolong-the-delay", "The initial delay is prolonged for newcomers, and only for them.", "KIP-134", "G3"),
-    _assertion("waits-for-nobody-else", "When all members have joined and no id is pending, the join phase ends at once.", f"{_C}.hasAllMembersJoined", "G1 G4"),
-    _assertion("waits-for-all", "Before its timeout the join phase ends only when all members have joined and no id is pending.", f"{_C}.hasAllMembersJoined", "G1 G4"),
-    _assertion("timeout-ends-the-phase", "A timeout ends the join phase: with whoever has joined, or as an Empty group. Where only static members remain that have not, it goes on.", f"{_G}.completeClassicGroupJoin", "G1 G6"),
-    _assertion("somebody-has-rejoined", "A generation has members that have joined it.", f"{_G}.completeClassicGroupJoin", "G1 G2"),
-    _assertion("nobody-is-left", "A group becomes Empty when nobody is left.", f"{_G}.completeClassicGroupJoin", "G2"),
-    _assertion("grows-once-a-phase", "The generation grows when a join phase ends, once, and at no other time.", f"{_C}.initNextGeneration", "G2"),
-    _assertion("leader-is-written", "The leader's accepted SyncGroup is written to the log, and nobody else's.", f"{_G}.classicGroupSync", "G9"),
-    _assertion("given-out-when-stored", "When the log has this generation's assignment, every parked SyncGroup is answered, and the group is Stable.", f"{_G}.classicGroupSync", "G9"),
-    _assertion("lost-write-is-told", "If the log refuses the assignment, whoever waits for it is told so, and not that a rebalance is in progress.", f"{_G}.classicGroupSync", "G9"),
-    _assertion("late-writes-do-nothing", "What becomes of an earlier generation's record changes nothing.", f"{_G}.classicGroupSync", "G9"),
-    _assertion("sign-of-life", "A session timer starts anew with an accepted heartbeat or commit of a member, and not with other requests.", "KIP-62, 'Proposed Changes'; Kafka GroupMetadataManager.rescheduleClassicGroupMemberHeartbeat", "G5 G7"),
-    _assertion("stopped-timers-do-nothing", "A timer that was stopped, or news that are known, change nothing.", f"{_G}", "G1 G9 G13"),
-    _assertion("gone-group-lets-go", "When its coordinator goes, everything parked is answered and no timer runs.", f"{_G}.onUnloaded", "G13"),
-    _assertion("log-is-restored", "A group that is loaded is what the log's last record says, and nothing else.", f"{_G}.onLoaded", "G13"),
+    assertion("who-joins-is-a-member", "Whoever's JoinGroup waits is a member, and its id is pending no more.", (f"{_G}.addMemberThenRebalanceOrCompleteJoin",), "G4 G1"),
+    assertion("handed-out-id-is-pending", "An id that was handed out is pending.", ("KIP-394",), "G4"),
+    assertion("pending-id-ends", "A pending id is forgotten when it leaves or its session timeout ends.", ("KIP-394", f"{_G}.expireClassicGroupMemberHeartbeat"), "G4"),
+    assertion("members-go-for-a-reason", "A member is removed when it leaves, its session expires while nothing of it is parked, it does not sync in time, or the group is too large for it: then, and for nothing else.", (_G,), "G5 G9"),
+    assertion("static-is-replaced", "A static member that returns takes its own place.", ("KIP-345",), "G11"),
+    assertion("rebalance-has-a-reason", "The join phase begins when a JoinGroup waits, or a member or a pending id leaves, or one is silent, or the sync phase fails: at once, and for nothing else.", (f"{_G}.prepareRebalance",), "G1 G5 G9 G10"),
+    assertion("first-member-waits-for-others", "Whoever joins an Empty group waits for the initial delay, and neither joins nor leaves cut it short.", ("KIP-134",), "G3"),
+    assertion("newcomers-prolong-the-delay", "The initial delay is prolonged for newcomers, and only for them.", ("KIP-134",), "G3"),
+    assertion("waits-for-nobody-else", "When all members have joined and no id is pending, the join phase ends at once.", (f"{_C}.hasAllMembersJoined",), "G1 G4"),
+    assertion("waits-for-all", "Before its timeout the join phase ends only when all members have joined and no id is pending.", (f"{_C}.hasAllMembersJoined",), "G1 G4"),
+    assertion("timeout-ends-the-phase", "A timeout ends the join phase: with whoever has joined, or as an Empty group. Where only static members remain that have not, it goes on.", (f"{_G}.completeClassicGroupJoin",), "G1 G6"),
+    assertion("somebody-has-rejoined", "A generation has members that have joined it.", (f"{_G}.completeClassicGroupJoin",), "G1 G2"),
+    assertion("nobody-is-left", "A group becomes Empty when nobody is left.", (f"{_G}.completeClassicGroupJoin",), "G2"),
+    assertion("grows-once-a-phase", "The generation grows when a join phase ends, once, and at no other time.", (f"{_C}.initNextGeneration",), "G2"),
+    assertion("leader-is-written", "The leader's accepted SyncGroup is written to the log, and nobody else's.", (f"{_G}.classicGroupSync",), "G9"),
+    assertion("given-out-when-stored", "When the log has this generation's assignment, every parked SyncGroup is answered, and the group is Stable.", (f"{_G}.classicGroupSync",), "G9"),
+    assertion("lost-write-is-told", "If the log refuses the assignment, whoever waits for it is told so, and not that a rebalance is in progress.", (f"{_G}.classicGroupSync",), "G9"),
+    assertion("late-writes-do-nothing", "What becomes of an earlier generation's record changes nothing.", (f"{_G}.classicGroupSync",), "G9"),
+    assertion("sign-of-life", "A session timer starts anew with an accepted heartbeat or commit of a member, and not with other requests.", ("KIP-62, 'Proposed Changes'", "Kafka GroupMetadataManager.rescheduleClassicGroupMemberHeartbeat"), "G5 G7"),
+    assertion("stopped-timers-do-nothing", "A timer that was stopped, or news that are known, change nothing.", (_G,), "G1 G9 G13"),
+    assertion("gone-group-lets-go", "When its coordinator goes, everything parked is answered and no timer runs.", (f"{_G}.onUnloaded",), "G13"),
+    assertion("log-is-restored", "A group that is loaded is what the log's last record says, and nothing else.", (f"{_G}.onLoaded",), "G13"),
 )  # fmt: skip
 """What an event changes."""
 

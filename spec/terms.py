@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 Value: TypeAlias = bool | int | str
 """What a variable can hold. Domains are finite, and short enough to be enumerated."""
+
+NO_YES: Final = (False, True)
+"""The domain of whatever is either so or not."""
 
 VariableKind: TypeAlias = Literal["state", "input", "config"]
 EventKind: TypeAlias = Literal["application", "message", "timer", "internal"]

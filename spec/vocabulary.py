@@ -27,10 +27,7 @@ from types import MappingProxyType
 from typing import Final, TypeVar
 
 from groupspec.spec import commit_words, group_words
-from groupspec.spec.terms import Effect, Event, Variable
-
-NO_YES: Final = (False, True)
-
+from groupspec.spec.terms import NO_YES, Effect, Event, Variable
 
 _Named = TypeVar("_Named", Variable, Event, Effect)
 

@@ -10,18 +10,27 @@ told. They follow the member and do not lead it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 
 from groupspec.spec import member, vocabulary
-from groupspec.spec.compiler.model import Action, Block, Call, Model, ModelProperty, ModelVariable, Procedure, Set
+from groupspec.spec.compiler.model import Action, Block, Call, Model, ModelProperty, ModelVariable, Set
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
-from groupspec.spec.composition.machines import Freedom, MachineCode, conjunction, name_of, prune
+from groupspec.spec.composition.machines import (
+    TURN_ENDED,
+    Freedom,
+    MachineCode,
+    action_name,
+    choices,
+    conjunction,
+    prune,
+)
+from groupspec.spec.composition.observed import said, said_variables, silence
 from groupspec.spec.composition.watch import WATCHED, after_event, correct, on_event, on_words
 from groupspec.spec.properties import ASSERTIONS, FAULT
-from groupspec.spec.terms import Value
+from groupspec.spec.terms import NO_YES, Value
 
 CONFIGURATION = ("auto_commit", "static")
 
@@ -44,20 +53,15 @@ def alone_model(
     procedures = prune([p for code in codes.values() for p in code.procedures()])
     known = {p.name: p for p in procedures}
     variables = [v for code in codes.values() for v in code.variables()]
-    variables += [
-        ModelVariable(name, (False, True), False, (), vocabulary.VARIABLES[name].doc) for name in CONFIGURATION
-    ]
+    variables += [ModelVariable(name, NO_YES, False, (), vocabulary.VARIABLES[name].doc) for name in CONFIGURATION]
     faults = ("none", *ASSERTIONS)
-    variables += [ModelVariable("configured", (False, True), False, (), "the configuration is chosen"), *WATCHED]
+    variables += [ModelVariable("configured", NO_YES, False, (), "the configuration is chosen"), *WATCHED]
     variables.append(ModelVariable(FAULT, faults, "none", (), "the first assertion that failed"))
     actions = [*_configure(), *_environment(codes, hearers, known)]
     if observed:
         words = outward_words(used)
-        variables += [
-            ModelVariable(said(word), (False, True), False, (), f"{word} has just been said") for word in words
-        ]
-        silence = Set(tuple((said(word), "False") for word in words))
-        actions = [replace(action, body=(silence, *action.body)) for action in actions]
+        variables += said_variables(words)
+        actions = [replace(action, body=(silence(words), *action.body)) for action in actions]
     return Model(
         name=f"alone-{rebalance}-{profile}",
         sizes={"members": 1, "partitions": 1},
@@ -96,13 +100,8 @@ def outward_words(used: Mapping[str, Table]) -> tuple[str, ...]:
     return tuple(word for word in emitted if not hearers.get(word))
 
 
-def said(word: str) -> str:
-    """The variable that says whether the word has just been said."""
-    return f"said_{word.lower()}"
-
-
 def _configure() -> Iterator[Action]:
-    for chosen in product((False, True), repeat=len(CONFIGURATION)):
+    for chosen in product(NO_YES, repeat=len(CONFIGURATION)):
         name = "_".join(v for v, yes in zip(CONFIGURATION, chosen, strict=True) if yes) or "nothing"
         sets = tuple((v, str(yes)) for v, yes in zip(CONFIGURATION, chosen, strict=True))
         yield Action(
@@ -116,14 +115,12 @@ def _configure() -> Iterator[Action]:
 
 
 def _environment(
-    codes: Mapping[str, MachineCode], hearers: Mapping[str, tuple[str, ...]], known: Mapping[str, Procedure]
+    codes: Mapping[str, MachineCode], hearers: Mapping[str, tuple[str, ...]], known: Collection[str]
 ) -> Iterator[Action]:
     for event in vocabulary.EVENTS.values():
         if event.kind == "internal" or not hearers[event.name]:
             continue
-        domains = [vocabulary.VARIABLES[name].domain for name in event.inputs]
-        for values in product(*domains):
-            inputs = dict(zip(event.inputs, values, strict=True))
+        for inputs in choices(event):
             body: Block = tuple(_hear(event.name, inputs, codes, hearers, known))
             if body and inputs.get("current", True):
                 body = (*on_event(event.name, False), *body, *after_event(event.name, False))
@@ -131,9 +128,8 @@ def _environment(
                 legal = conjunction(
                     correct(event.name, False), *(_legal(codes[m], event.name, inputs) for m in hearers[event.name])
                 )
-                name = "_".join([event.name, *(n if v is True else f"not_{n}" for n, v in inputs.items())])
                 guard = conjunction("configured", f"{FAULT} == 'none'", legal)
-                yield Action(name, (), guard, body, event.kind, doc=event.doc)
+                yield Action(action_name(event.name, inputs), (), guard, body, event.kind, doc=event.doc)
 
 
 def _hear(
@@ -141,12 +137,11 @@ def _hear(
     inputs: Mapping[str, Value],
     codes: Mapping[str, MachineCode],
     hearers: Mapping[str, tuple[str, ...]],
-    known: Mapping[str, Procedure],
+    known: Collection[str],
 ) -> Iterator[Call]:
-    for word in (event, "turn_ended"):
+    for word in (event, TURN_ENDED):
         for machine in hearers[word]:
-            if name_of(machine, word) in known:
-                yield codes[machine].call(word, {name: repr(value) for name, value in inputs.items()})
+            yield from codes[machine].hears(word, inputs, known)
 
 
 def _legal(code: MachineCode, event: str, inputs: Mapping[str, Value]) -> str:

@@ -27,7 +27,6 @@ it is looked for, and that the earlier commits are done: which is the same claim
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import product
 from types import MappingProxyType
 from typing import Final
 
@@ -37,26 +36,35 @@ from groupspec.spec.compiler.model import Action, Block, Fairness, If, Model, Mo
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.composition.freeze import frozen_block
-from groupspec.spec.composition.machines import ILLEGAL, Freedom, MachineCode, claim, conjunction, name_of, prune
+from groupspec.spec.composition.machines import (
+    ILLEGAL,
+    TURN_ENDED,
+    Freedom,
+    MachineCode,
+    action_name,
+    choices,
+    claim,
+    conjunction,
+    prune,
+)
 from groupspec.spec.properties import FAULT
-from groupspec.spec.terms import Value
+from groupspec.spec.terms import NO_YES, Value
 
 MACHINE: Final = "commit"
 
-_NO_YES: Final = (False, True)
 _OF = {name: vocabulary.VARIABLES[name].domain for name in ("commit_purpose", "standing", "covers")}
 _WATCHED: Final = (
     ModelVariable("asked", ("nothing", *_OF["commit_purpose"]), "nothing", (), "whose commit is under way"),
     ModelVariable("stands", _OF["standing"], "outside", (), "what the consumer is to the group"),
     ModelVariable("offsets", _OF["covers"], "nothing", (), "what would be committed: nothing, what is owned, what is not"),
-    ModelVariable("somebody", _NO_YES, False, (), "a coordinator is known"),
-    ModelVariable("earlier", _NO_YES, False, (), "commits that were asked for before are under way"),
-    ModelVariable("handed_out", _NO_YES, False, (), "the application has records that it has not shown to have processed"),
+    ModelVariable("somebody", NO_YES, False, (), "a coordinator is known"),
+    ModelVariable("earlier", NO_YES, False, (), "commits that were asked for before are under way"),
+    ModelVariable("handed_out", NO_YES, False, (), "the application has records that it has not shown to have processed"),
     ModelVariable("request", ("none", "nobody", "member"), "none", (), "an OffsetCommit is in flight, and as whom it went"),
-    ModelVariable("same_since", _NO_YES, True, (), "member id and generation are what they were when it left"),
-    ModelVariable("failed_once", _NO_YES, False, (), "an attempt of this commit has failed, though not for good"),
-    ModelVariable("resting", _NO_YES, False, (), "the retry backoff after it has not passed"),
-    ModelVariable("owed", _NO_YES, False, (), "what has happened ends the commit, and nobody was told"),
+    ModelVariable("same_since", NO_YES, True, (), "member id and generation are what they were when it left"),
+    ModelVariable("failed_once", NO_YES, False, (), "an attempt of this commit has failed, though not for good"),
+    ModelVariable("resting", NO_YES, False, (), "the retry backoff after it has not passed"),
+    ModelVariable("owed", NO_YES, False, (), "what has happened ends the commit, and nobody was told"),
     ModelVariable("told", ("nothing", *COMMIT_ENDINGS), "nothing", (), "the ending that was told in this step"),
 )  # fmt: skip
 
@@ -192,8 +200,8 @@ def commit_model(properties: tuple[ModelProperty, ...] = (), replaced: Table | N
     procedures = prune(list(code.procedures()))
     known = frozenset(p.name for p in procedures)
     configuration = (
-        ModelVariable("auto_commit", _NO_YES, False, (), vocabulary.VARIABLES["auto_commit"].doc),
-        ModelVariable("configured", _NO_YES, False, (), "the configuration is chosen"),
+        ModelVariable("auto_commit", NO_YES, False, (), vocabulary.VARIABLES["auto_commit"].doc),
+        ModelVariable("configured", NO_YES, False, (), "the configuration is chosen"),
     )
     fault = ModelVariable(FAULT, ("none", *ASSERTIONS), "none", (), "the first assertion that failed")
     return Model(
@@ -226,7 +234,7 @@ def _said(event: str, word: str) -> Block:
 
 
 def _configure() -> Iterator[Action]:
-    for yes in _NO_YES:
+    for yes in NO_YES:
         name = "configure_auto_commit" if yes else "configure_nothing"
         chosen = Set((("auto_commit", str(yes)), ("configured", "True")))
         yield Action(name, (), "not configured", (chosen,), "application", doc="chooses the configuration")
@@ -234,21 +242,14 @@ def _configure() -> Iterator[Action]:
 
 def _environment(code: MachineCode, known: frozenset[str]) -> Iterator[Action]:
     for event in code.table.events:
-        if event.name == "turn_ended":
+        if event.name == TURN_ENDED:
             continue
-        for values in product(*(vocabulary.VARIABLES[name].domain for name in event.inputs)):
-            inputs = dict(zip(event.inputs, values, strict=True))
-            given = {name: repr(value) for name, value in inputs.items()}
-            hears = [code.call(word, given) for word in (event.name, "turn_ended") if name_of(MACHINE, word) in known]
-            name = "_".join([event.name, *(_named(n, value) for n, value in inputs.items())])
+        for inputs in choices(event):
+            name = action_name(event.name, inputs)
             guard = conjunction("configured", f"{FAULT} == 'none'", _legal(event.name, inputs))
-            body = (Set((("told", "'nothing'"),)), *_noted(event.name, inputs), *hears)
+            body = (Set((("told", "'nothing'"),)), *_noted(event.name, inputs), *code.turn(event.name, inputs, known))
             fair: Fairness = "weak" if name in _FAIR else ""
             yield Action(name, (), guard, body, event.kind, fair, event.doc)
-
-
-def _named(name: str, value: Value) -> str:
-    return name if value is True else f"not_{name}" if value is False else str(value)
 
 
 def _legal(event: str, inputs: Mapping[str, Value]) -> str:

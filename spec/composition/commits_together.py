@@ -48,14 +48,13 @@ from groupspec.spec.compiler.tables import tables
 from groupspec.spec.composition.commit_alone import MACHINE
 from groupspec.spec.composition.machines import ILLEGAL, Freedom, MachineCode, claim, conjunction, name_of, prune
 from groupspec.spec.properties import FAULT
-from groupspec.spec.terms import Value
+from groupspec.spec.terms import NO_YES, Value
 from groupspec.spec.vocabulary import VARIABLES
 
 NEVER_REWINDS: Final = "never-rewinds"
 DONE_IN_ORDER: Final = "done-in-order"
 ASSERTIONS: Final = (ILLEGAL, NEVER_REWINDS, DONE_IN_ORDER)
 
-_NO_YES: Final = (False, True)
 _EACH: Final = ("members",)
 _I: Final = (("i", "members"),)
 _PURPOSES: Final = VARIABLES["commit_purpose"].domain
@@ -64,12 +63,12 @@ _FROZEN: Final[Mapping[str, Value]] = {"auto_commit": True, "sent_as": "member",
 _WATCHED: Final = (
     ModelVariable("asked", ("nothing", *_PURPOSES), "nothing", ("members",), "whose commit it is"),
     ModelVariable("first", (0, 1, 2), 0, (), "the one of the two that goes first"),
-    ModelVariable("request", _NO_YES, False, ("members",), "its OffsetCommit is in flight"),
-    ModelVariable("somebody", _NO_YES, False, (), "a coordinator is known"),
-    ModelVariable("handed_out", _NO_YES, False, (), "the application has records that it has not shown to have processed"),
-    ModelVariable("dated", _NO_YES, False, ("members",), "more is processed than when the application asked for it"),
-    ModelVariable("overtaken", _NO_YES, False, ("members",), "more than it covers was sent since it was asked for"),
-    ModelVariable("fixed", _NO_YES, False, ("members",), "what it covers was fixed when the other one was asked for"),
+    ModelVariable("request", NO_YES, False, ("members",), "its OffsetCommit is in flight"),
+    ModelVariable("somebody", NO_YES, False, (), "a coordinator is known"),
+    ModelVariable("handed_out", NO_YES, False, (), "the application has records that it has not shown to have processed"),
+    ModelVariable("dated", NO_YES, False, ("members",), "more is processed than when the application asked for it"),
+    ModelVariable("overtaken", NO_YES, False, ("members",), "more than it covers was sent since it was asked for"),
+    ModelVariable("fixed", NO_YES, False, ("members",), "what it covers was fixed when the other one was asked for"),
 )  # fmt: skip
 
 
@@ -187,7 +186,7 @@ def _changes(code: MachineCode) -> Iterator[Action]:
         "i", "members", (If(((f"handed_out and {OF_APPLICATION.format('i')}", (Set((("dated[i]", "True"),)),)),)),)
     )
     polled = (dates, *_all_hear(code, "application_polled"))
-    for records in _NO_YES:
+    for records in NO_YES:
         name = "poll_returns_records" if records else "poll_returns_nothing"
         guard = conjunction(f"not {_WAITS}", _NO_REBALANCE if records else "True")
         yield _action(name, guard, (*polled, Set((("handed_out", str(records)),))), "application")

@@ -32,7 +32,8 @@ from typing import Final
 from groupspec.spec.compiler.model import Block, Call, For, If, IndexSet, ModelVariable, Procedure, Set
 from groupspec.spec.composition import static
 from groupspec.spec.composition.machines import Words
-from groupspec.spec.composition.members import IDS, NO_YES, remembered
+from groupspec.spec.composition.members import IDS, remembered
+from groupspec.spec.terms import NO_YES
 
 GENERATIONS: Final = ("older", "stored", "next", "later")
 
@@ -110,12 +111,6 @@ def somebody_stored(features: frozenset[str]) -> str:
     return (
         _STORED if "log" in features else "any(registered[j] != 'absent' or forgotten[j] != 'absent' for j in members)"
     )
-
-
-INDEXED: Final = frozenset(
-    {"group_join", "group_sync", "group_heartbeat", "group_leave", "group_commit", "group_session_expired"}
-)
-"""Events of the group that are about one member."""
 
 
 def _answer(slot: str, value: str) -> Block:

@@ -39,7 +39,7 @@ from groupspec.spec.compiler.model import (
 )
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
-from groupspec.spec.composition.group_claims import ASSERTIONS, FACTS, INDEXED, after, checks
+from groupspec.spec.composition.group_claims import ASSERTIONS, FACTS, after, checks
 from groupspec.spec.composition.group_records import (
     BEGIN,
     END,
@@ -56,6 +56,8 @@ from groupspec.spec.composition.group_records import (
 )
 from groupspec.spec.composition.group_requests import FACTS_OF, Facts, may_come, told
 from groupspec.spec.composition.machines import Freedom, MachineCode, conjunction, prune, pruned
+from groupspec.spec.composition.observed import said, said_variables, silence
+from groupspec.spec.group_words import OF_ONE_MEMBER
 from groupspec.spec.properties import FAULT
 
 MACHINE: Final = "broker_group"
@@ -85,7 +87,7 @@ def group_model(
     variables = [*code.variables(), *RECORDS, *MOMENTARY]
     variables.append(ModelVariable(FAULT, ("none", *ASSERTIONS), "none", (), "the first assertion that failed"))
     if observed:
-        variables += [ModelVariable(said(w), (False, True), False, (), f"{w} has just been said") for w in WORDS]
+        variables += said_variables(WORDS)
     procedures = tuple(prune([*code.procedures(), *checks(), *_moments(observed)]))
     known = frozenset(procedure.name for procedure in procedures)
     return Model(
@@ -106,18 +108,13 @@ def group_code(table: Table, observed: bool = False) -> MachineCode:
         told = ((said(word), "True"),) if observed and word in WORDS else ()
         return (Set((("acted", "True"), *told)),)
 
-    return MachineCode(table, Freedom(words=words, before=before, index="", indexed_events=INDEXED), {})
-
-
-def said(word: str) -> str:
-    """The variable that says whether the word has just been said."""
-    return f"said_{word.lower()}"
+    return MachineCode(table, Freedom(words=words, before=before, index="", indexed_events=OF_ONE_MEMBER), {})
 
 
 def _moments(observed: bool) -> Iterator[Procedure]:
     """The beginning and the end of an event."""
-    silence: Block = (*END, Set(tuple((said(word), "False") for word in WORDS))) if observed else ()
-    yield Procedure("event_comes", (), (), (*silence, *BEGIN), "an event reaches the group")
+    forgotten: Block = (*END, silence(WORDS)) if observed else ()
+    yield Procedure("event_comes", (), (), (*forgotten, *BEGIN), "an event reaches the group")
     yield Procedure("event_is_over", (), (), () if observed else END, "the group has done with the event")
 
 
@@ -184,7 +181,7 @@ def _action(
 ) -> Action:
     """An event reaches the group. `first`, `then`: what else happens, before the group hears of it and after; `check`: what is claimed."""
     given = {name: repr(value) for name, value in (facts or {}).items()}
-    index = ("i",) if event in INDEXED else ()
+    index = ("i",) if event in OF_ONE_MEMBER else ()
     claimed = Call(check or after(event), () if check else (*index, *(given[fact] for fact in FACTS.get(event, ()))))
     hears = code.call(event, {**_READ, **given})
     body = (Call("event_comes"), *first, hears, *then, claimed, Call("event_is_over"))

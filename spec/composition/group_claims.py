@@ -19,6 +19,7 @@ from groupspec.spec import vocabulary
 from groupspec.spec.compiler.model import If, IndexSet, Procedure, Set, Statement
 from groupspec.spec.composition.group_records import ALL_JOINED, OF_WORDS, SOME_LOGGED, SYNC_PARKED, WAITS
 from groupspec.spec.composition.machines import ILLEGAL, claim
+from groupspec.spec.group_words import OF_ONE_MEMBER
 from groupspec.spec.properties import FAULT
 
 Check = tuple[str, str, str]
@@ -159,7 +160,7 @@ def checks() -> Iterator[Procedure]:
     for event, claims in CLAIMS.items():
         facts = FACTS.get(event, ())
         body = (*_answered(CHECKS.get(event, ())), *(claim(*one) for one in claims))
-        index: tuple[tuple[str, IndexSet], ...] = (("i", "members"),) if event in INDEXED else ()
+        index: tuple[tuple[str, IndexSet], ...] = (("i", "members"),) if event in OF_ONE_MEMBER else ()
         inputs = tuple((name, vocabulary.VARIABLES[name].domain) for name in facts)
         yield Procedure(after(event), index, inputs, body, f"what must hold after {event}")
 
@@ -168,11 +169,6 @@ def after(event: str) -> str:
     """The name of the procedure that checks what became of an event."""
     return f"after_{event}"
 
-
-INDEXED: Final = frozenset(
-    {"group_join", "group_sync", "group_heartbeat", "group_commit", "group_leave", "group_session_expired"}
-)
-"""Events that are about one id."""
 
 ASSERTIONS: Final = tuple(
     dict.fromkeys(

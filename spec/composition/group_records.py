@@ -23,6 +23,7 @@ from typing import Final
 from groupspec.spec.compiler.model import Block, Call, For, If, ModelVariable, Set
 from groupspec.spec.composition.machines import claim
 from groupspec.spec.group_words import ANSWERS, GROUP_ACTS
+from groupspec.spec.terms import NO_YES
 
 STATIC: Final = 1
 """The id of the static member."""
@@ -33,39 +34,38 @@ WAITS: Final = "waits"
 OUTCOMES: Final = ("none", WAITS, *(word.removeprefix("ANSWER_") for word in ANSWERS))
 WORDS: Final = (*ANSWERS, *GROUP_ACTS)
 
-_NO_YES: Final = (False, True)
 
 RECORDS: Final = (
     ModelVariable("phase", PHASES, "empty", (), "what the group is about, as its acts tell"),
     ModelVariable("clock", CLOCKS, "none", (), "the timer of the group that runs"),
-    ModelVariable("newcomer", _NO_YES, False, (), "a member was added since the initial delay last began"),
-    ModelVariable("pending", _NO_YES, False, ("members",), "the id was handed out, and nothing was heard of it since"),
-    ModelVariable("member", _NO_YES, False, ("members",), "the id is a member's"),
-    ModelVariable("is_new", _NO_YES, False, ("members",), "it has been a member only since this join phase"),
+    ModelVariable("newcomer", NO_YES, False, (), "a member was added since the initial delay last began"),
+    ModelVariable("pending", NO_YES, False, ("members",), "the id was handed out, and nothing was heard of it since"),
+    ModelVariable("member", NO_YES, False, ("members",), "the id is a member's"),
+    ModelVariable("is_new", NO_YES, False, ("members",), "it has been a member only since this join phase"),
     ModelVariable("parked", ("nothing", "join", "sync"), "nothing", ("members",), "the request of it that waits"),
-    ModelVariable("yet_to_sync", _NO_YES, False, ("members",), "it has sent no SyncGroup in this generation"),
-    ModelVariable("logged", _NO_YES, False, ("members",), "the log's last record has the member"),
-    ModelVariable("offered", _NO_YES, False, ("members",), "the record that was written last, and may not be there yet, has it"),
-    ModelVariable("writing", _NO_YES, False, (), "this generation's assignment is being written"),
-    ModelVariable("old_writing", _NO_YES, False, (), "an earlier generation's assignment is being written"),
+    ModelVariable("yet_to_sync", NO_YES, False, ("members",), "it has sent no SyncGroup in this generation"),
+    ModelVariable("logged", NO_YES, False, ("members",), "the log's last record has the member"),
+    ModelVariable("offered", NO_YES, False, ("members",), "the record that was written last, and may not be there yet, has it"),
+    ModelVariable("writing", NO_YES, False, (), "this generation's assignment is being written"),
+    ModelVariable("old_writing", NO_YES, False, (), "an earlier generation's assignment is being written"),
 )  # fmt: skip
 """What lasts."""
 
 MOMENTARY: Final = (
     ModelVariable("before", PHASES, "empty", (), "the phase in which the event found the group"),
-    ModelVariable("was_delayed", _NO_YES, False, (), "the event came during the initial delay"),
-    ModelVariable("some_waited", _NO_YES, False, (), "the event found a JoinGroup parked"),
-    ModelVariable("static_stayed", _NO_YES, False, (), "the event found the static member in the group"),
-    ModelVariable("some_unsynced", _NO_YES, False, (), "the event found a member that had yet to sync"),
+    ModelVariable("was_delayed", NO_YES, False, (), "the event came during the initial delay"),
+    ModelVariable("some_waited", NO_YES, False, (), "the event found a JoinGroup parked"),
+    ModelVariable("static_stayed", NO_YES, False, (), "the event found the static member in the group"),
+    ModelVariable("some_unsynced", NO_YES, False, (), "the event found a member that had yet to sync"),
     ModelVariable("outcome", OUTCOMES, "none", (), "what became of the request: an answer, or it waits"),
-    ModelVariable("acted", _NO_YES, False, (), "the group has said something"),
-    ModelVariable("delayed", _NO_YES, False, (), "the initial delay has begun"),
-    ModelVariable("begun", _NO_YES, False, (), "the join phase has begun, or its timeout anew"),
-    ModelVariable("grew", _NO_YES, False, (), "the generation has grown"),
-    ModelVariable("kept", _NO_YES, False, (), "a session timer has been started anew by what was heard"),
-    ModelVariable("removed", _NO_YES, False, (), "somebody was removed"),
-    ModelVariable("replaced", _NO_YES, False, (), "a static member has got a new id"),
-    ModelVariable("stored", _NO_YES, False, (), "an assignment was written"),
+    ModelVariable("acted", NO_YES, False, (), "the group has said something"),
+    ModelVariable("delayed", NO_YES, False, (), "the initial delay has begun"),
+    ModelVariable("begun", NO_YES, False, (), "the join phase has begun, or its timeout anew"),
+    ModelVariable("grew", NO_YES, False, (), "the generation has grown"),
+    ModelVariable("kept", NO_YES, False, (), "a session timer has been started anew by what was heard"),
+    ModelVariable("removed", NO_YES, False, (), "somebody was removed"),
+    ModelVariable("replaced", NO_YES, False, (), "a static member has got a new id"),
+    ModelVariable("stored", NO_YES, False, (), "an assignment was written"),
 )  # fmt: skip
 """What ends with the event."""
 

@@ -13,13 +13,12 @@ from typing import Final, TypeAlias
 from groupspec.spec import vocabulary
 from groupspec.spec.composition.group_records import STATIC
 from groupspec.spec.composition.machines import conjunction
-from groupspec.spec.terms import Value
+from groupspec.spec.terms import NO_YES, Value
 
 Facts: TypeAlias = Mapping[str, Value]
 
 _USUAL: Final = {name: variable.initial for name, variable in vocabulary.VARIABLES.items() if variable.kind == "input"}
 _REQUESTERS: Final = vocabulary.VARIABLES["requester"].domain
-_NO_YES: Final = (False, True)
 _BARE: Final = "(phase == 'empty' or phase == 'gone')"
 _FREE: Final = "not member[i] and not pending[i]"
 
@@ -67,24 +66,24 @@ _ALSO_JOIN: Final[tuple[Facts, ...]] = (
 
 def _joins() -> Iterator[Facts]:
     usual = {name: _USUAL[name] for name in vocabulary.EVENTS["group_join"].inputs}
-    for who, (ranged, room, protocol) in product(_WHO_JOINS, product(_NO_YES, repeat=3)):
+    for who, (ranged, room, protocol) in product(_WHO_JOINS, product(NO_YES, repeat=3)):
         yield {**usual, **who, "in_session_range": ranged, "has_room": room, "protocol_accepted": protocol}
     yield from ({**usual, **who} for who in _ALSO_JOIN)
 
 
 def _syncs() -> Iterator[Facts]:
-    for requester, current, protocol, leads in product(_REQUESTERS, _NO_YES, _NO_YES, _NO_YES):
+    for requester, current, protocol, leads in product(_REQUESTERS, NO_YES, NO_YES, NO_YES):
         if requester == "member" or not leads:
             yield {"requester": requester, "generation_matches": current, "protocol_accepted": protocol, "is_leader": leads}  # fmt: skip
 
 
 def _heartbeats() -> Iterator[Facts]:
-    for requester, current in product(_REQUESTERS, _NO_YES):
+    for requester, current in product(_REQUESTERS, NO_YES):
         yield {"requester": requester, "generation_matches": current}
 
 
 def _commits() -> Iterator[Facts]:
-    for requester, current, known, told in product(_REQUESTERS, _NO_YES, _NO_YES, _NO_YES):
+    for requester, current, known, told in product(_REQUESTERS, NO_YES, NO_YES, NO_YES):
         if known or requester != "pending":
             yield {"requester": requester, "generation_matches": current, "group_known": known, "told_of_missing_group": told}  # fmt: skip
 

@@ -14,8 +14,9 @@ Two things make a model smaller than the tables, and both are named where a mode
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.guards import names, parse, show, simplify
@@ -23,12 +24,15 @@ from groupspec.spec.compiler.model import Block, Call, If, IndexSet, ModelVariab
 from groupspec.spec.compiler.table import Row, Table
 from groupspec.spec.member import MACHINES as MEMBER
 from groupspec.spec.properties import FAULT
-from groupspec.spec.terms import Value
+from groupspec.spec.terms import Event, Value
 
 ILLEGAL = "illegal-event"
 """The assertion that fails where an error row fires."""
 LATE = "late-changes-nothing"
 """The assertion that fails where a row of the member does something on a late answer (rule J9)."""
+
+TURN_ENDED = "turn_ended"
+"""What a member's machines hear when an event and all that it set off is over."""
 
 Words = Callable[[str, str], "Block | None"]
 
@@ -103,6 +107,16 @@ class MachineCode:
         """The machine's procedure for the event, with the inputs that it reads."""
         index = tuple(name for name, _ in self._indices(event))
         return Call(name_of(self.table.name, event), (*index, *(inputs[name] for name in self.inputs(event))))
+
+    def hears(self, word: str, inputs: Mapping[str, Value], known: Collection[str]) -> Iterator[Call]:
+        """The call of the machine's procedure for the word, if it is among the known ones."""
+        if name_of(self.table.name, word) in known:
+            yield self.call(word, {name: repr(value) for name, value in inputs.items()})
+
+    def turn(self, event: str, inputs: Mapping[str, Value], known: Collection[str]) -> Iterator[Call]:
+        """The event, and then the end of the turn that it began."""
+        for word in (event, TURN_ENDED):
+            yield from self.hears(word, inputs, known)
 
     def condition(self, row: Row) -> str:
         """When the row fires."""
@@ -188,6 +202,20 @@ class _Renamer(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return self.code.name_in_model(node.id)
+
+
+def choices(event: Event) -> Iterator[dict[str, Value]]:
+    """Whatever could come with the event: each value of each input."""
+    for values in product(*(vocabulary.VARIABLES[name].domain for name in event.inputs)):
+        yield dict(zip(event.inputs, values, strict=True))
+
+
+def action_name(event: str, inputs: Mapping[str, Value]) -> str:
+    """The event and what comes with it, as in `join_answered_current_not_retriable`."""
+    shown = (
+        name if value is True else f"not_{name}" if value is False else str(value) for name, value in inputs.items()
+    )
+    return "_".join([event, *shown])
 
 
 def name_of(machine: str, event: str) -> str:

@@ -31,8 +31,7 @@ from typing import Final
 
 from groupspec.spec.compiler.model import Block, For, ModelVariable, Set
 from groupspec.spec.composition import static
-
-NO_YES: Final = (False, True)
+from groupspec.spec.terms import NO_YES
 
 JOIN_ANSWERS: Final = ("join_accepted", "join_member_id_required", "join_unknown_member", "join_coordinator_gone")
 SYNC_ANSWERS: Final = (

@@ -18,31 +18,38 @@ two.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import product
 from types import MappingProxyType
 from typing import Final
 
-from groupspec.spec import vocabulary
 from groupspec.spec.compiler.model import Action, Block, If, Model, ModelProperty, ModelVariable, Set
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
-from groupspec.spec.composition.machines import ILLEGAL, Freedom, MachineCode, claim, conjunction, name_of, prune
+from groupspec.spec.composition.machines import (
+    ILLEGAL,
+    TURN_ENDED,
+    Freedom,
+    MachineCode,
+    action_name,
+    choices,
+    claim,
+    conjunction,
+    prune,
+)
 from groupspec.spec.properties import FAULT
-from groupspec.spec.terms import Value
+from groupspec.spec.terms import NO_YES, Value
 
 MACHINE: Final = "subscription"
 FETCH_WHEN_FETCHABLE: Final = "fetch-when-fetchable"
 ASSERTIONS: Final = (ILLEGAL, FETCH_WHEN_FETCHABLE)
 
-_NO_YES: Final = (False, True)
 _WATCHED: Final = (
     ModelVariable("said_of_it", ("nothing", "added", "enabled", "pending"), "nothing", (), "what the member last said of the partition"),
-    ModelVariable("position_known", _NO_YES, False, (), "a position was found or sought, and nothing has ended it"),
-    ModelVariable("wished_paused", _NO_YES, False, (), "the application has paused the partition that it has now"),
-    ModelVariable("fetch_sent", _NO_YES, False, (), "a fetch for the present position is in flight"),
-    ModelVariable("old_sent", _NO_YES, False, (), "a fetch for an earlier position or assignment is in flight"),
-    ModelVariable("records_wait", _NO_YES, False, (), "records of the present position have come, and were not all returned"),
-    ModelVariable("records_wanted", _NO_YES, False, (), "a poll wants records, and none have come since"),
+    ModelVariable("position_known", NO_YES, False, (), "a position was found or sought, and nothing has ended it"),
+    ModelVariable("wished_paused", NO_YES, False, (), "the application has paused the partition that it has now"),
+    ModelVariable("fetch_sent", NO_YES, False, (), "a fetch for the present position is in flight"),
+    ModelVariable("old_sent", NO_YES, False, (), "a fetch for an earlier position or assignment is in flight"),
+    ModelVariable("records_wait", NO_YES, False, (), "records of the present position have come, and were not all returned"),
+    ModelVariable("records_wanted", NO_YES, False, (), "a poll wants records, and none have come since"),
 )  # fmt: skip
 
 FETCHABLE: Final = "said_of_it == 'enabled' and position_known and not wished_paused"
@@ -104,19 +111,14 @@ def partition_code(table: Table) -> MachineCode:
 
 def _environment(code: MachineCode, known: frozenset[str]) -> Iterator[Action]:
     for event in code.table.events:
-        if event.name == "turn_ended":
+        if event.name == TURN_ENDED:
             continue
-        for values in product(*(vocabulary.VARIABLES[name].domain for name in event.inputs)):
-            inputs = dict(zip(event.inputs, values, strict=True))
+        for inputs in choices(event):
             legal, _, _ = _note(event.name, inputs)
-            hears = [
-                code.call(word, {name: repr(value) for name, value in inputs.items()})
-                for word in (event.name, "turn_ended")
-                if name_of(MACHINE, word) in known
-            ]
-            name = "_".join([event.name, *(n if yes is True else f"not_{n}" for n, yes in inputs.items())])
+            name = action_name(event.name, inputs)
             guard = conjunction(f"{FAULT} == 'none'", legal)
-            yield Action(name, (), guard, (*_noted(event.name, inputs), *hears), event.kind, doc=event.doc)
+            body = (*_noted(event.name, inputs), *code.turn(event.name, inputs, known))
+            yield Action(name, (), guard, body, event.kind, doc=event.doc)
 
 
 def _note(event: str, inputs: Mapping[str, Value]) -> _Note:

@@ -47,8 +47,8 @@ from groupspec.spec.compiler.model import (
     Procedure,
     Set,
 )
+from groupspec.spec.terms import NO_YES
 
-_NO_YES = (False, True)
 _CALL: tuple[tuple[str, IndexSet], ...] = (("i", "members"),)
 _POLLING = ("free", "waiting", "callback", "callback_waiting", "closing", "last_callback", "last_waiting", "closed")
 _PROPOSAL = "Threading refactor proposal (Apache Kafka wiki)"
@@ -76,13 +76,13 @@ def _variables(calls: int) -> tuple[ModelVariable, ...]:
         ),
         ModelVariable("waits_for", some_call, 0, doc="the call that it waits for"),
         ModelVariable("abandoned", some_call, 0, doc="the call that was last woken while it waited"),
-        ModelVariable("wakeup", _NO_YES, False, doc="wakeup() was called, and nobody has raised for it"),
-        ModelVariable("owed", _NO_YES, False, doc="one exception is owed for it: what the flag should say"),
+        ModelVariable("wakeup", NO_YES, False, doc="wakeup() was called, and nobody has raised for it"),
+        ModelVariable("owed", NO_YES, False, doc="one exception is owed for it: what the flag should say"),
         ModelVariable(
             "woke", ("nothing", "call", "callback", "close"), "nothing", doc="what a wakeup interrupted last"
         ),
         ModelVariable("future", ("unused", "pending", "done", "cancelled"), "unused", ("members",), "of each call"),
-        ModelVariable("needs_coordinator", _NO_YES, False, ("members",), "the call's event needs a coordinator"),
+        ModelVariable("needs_coordinator", NO_YES, False, ("members",), "the call's event needs a coordinator"),
         ModelVariable(
             "event", ("none", "call", "answer", "close"), "none", ("members",), "server events, first to last"
         ),
@@ -92,11 +92,11 @@ def _variables(calls: int) -> tuple[ModelVariable, ...]:
         ModelVariable("consumer_1", ("none", "revoke", "error"), "none", doc="consumer events: the first"),
         ModelVariable("consumer_2", ("none", "revoke", "error"), "none", doc="and the second"),
         ModelVariable("background", ("running", "closing", "stopped"), "running", doc="the background thread"),
-        ModelVariable("coordinator", _NO_YES, False, doc="a coordinator is known"),
-        ModelVariable("owns", _NO_YES, True, doc="partitions are assigned: the last callback is due before the end"),
+        ModelVariable("coordinator", NO_YES, False, doc="a coordinator is known"),
+        ModelVariable("owns", NO_YES, True, doc="partitions are assigned: the last callback is due before the end"),
         ModelVariable("asked", ("nothing", "sent", "taken"), "nothing", doc="a callback: asked for; begun"),
-        ModelVariable("overdue", _NO_YES, False, doc="the deadline of close() has passed"),
-        ModelVariable("network", _NO_YES, True, doc="sockets are open"),
+        ModelVariable("overdue", NO_YES, False, doc="the deadline of close() has passed"),
+        ModelVariable("network", NO_YES, True, doc="sockets are open"),
         ModelVariable(
             "fault",
             ("none", "full", "reordered", "completed_twice", "not_asked", "woken_twice"),

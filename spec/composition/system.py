@@ -12,6 +12,7 @@ from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables, whole_tables
 from groupspec.spec.composition import group, members, static
 from groupspec.spec.composition.machines import Freedom, MachineCode, name_of
+from groupspec.spec.group_words import OF_ONE_MEMBER
 from groupspec.spec.terms import Value
 
 ONE: tuple[tuple[str, IndexSet], ...] = (("i", "members"),)
@@ -78,5 +79,5 @@ def system_of(
     )
     codes = {name: MachineCode(table, freedom, hearers) for name, table in used.items()}
     broker = replaced.get("broker_group", whole_tables()["broker_group"])
-    kept = Freedom(frozen=group.frozen(features), words=group.words(features), index="", indexed_events=group.INDEXED)
+    kept = Freedom(frozen=group.frozen(features), words=group.words(features), index="", indexed_events=OF_ONE_MEMBER)
     return System(rebalance, profile, size, features, codes, MachineCode(broker, kept, {}), hearers)

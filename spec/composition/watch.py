@@ -21,8 +21,7 @@ from groupspec.spec.compiler.model import Block, ModelVariable, Set
 from groupspec.spec.composition.machines import claim
 from groupspec.spec.composition.watch_events import AFTER, CORRECT, EVENTS
 from groupspec.spec.composition.watch_words import WORDS, Entry
-
-NO_YES: Final = (False, True)
+from groupspec.spec.terms import NO_YES
 
 WATCHED: Final = (
     ModelVariable("lookup_out", NO_YES, False, (), "a FindCoordinator is in flight"),

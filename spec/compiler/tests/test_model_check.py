@@ -9,7 +9,8 @@ import pytest
 from groupspec.spec.compiler.expressions import Comparison, Constant, Quantified, Read
 from groupspec.spec.compiler.model import Action, Call, For, If, Model, ModelProperty, ModelVariable, Procedure, Set
 from groupspec.spec.compiler.model_check import ModelError, check_model, require_valid, resolve_model
-from groupspec.spec.compiler.tests.toy_model import MEMBER, NO_YES, toy_model
+from groupspec.spec.compiler.tests.toy_model import MEMBER, toy_model
+from groupspec.spec.terms import NO_YES
 
 
 def _with_action(guard: str = "True", *body: Set | If | For | Call) -> Model:

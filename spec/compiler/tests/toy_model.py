@@ -14,8 +14,8 @@ from groupspec.spec.compiler.model import (
     Procedure,
     Set,
 )
+from groupspec.spec.terms import NO_YES
 
-NO_YES = (False, True)
 MEMBER: tuple[tuple[str, IndexSet], ...] = (("i", "members"),)
 
 
