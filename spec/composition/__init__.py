@@ -41,7 +41,7 @@ _FEATURES: Mapping[str, tuple[str, str]] = MappingProxyType(
             "static members (KIP-345): no LeaveGroup; a process that restarts takes over the record of its instance id",
         ),
         "ids": ("pending", "JoinGroup v4: a member id is handed out first (KIP-394)"),
-        "calm": ("calm", "disturbances may end for good: what liveness is claimed under (TLC checks it)"),
+        "calm": ("calm", "disturbances may end for good: what liveness is claimed under (explorer and TLC check it)"),
         "quiet": (
             "none: actions are left out",
             "applications neither leave nor stall nor ask to rejoin: makes room for a feature that would not fit",

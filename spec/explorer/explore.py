@@ -31,7 +31,7 @@ CHUNK = {"native": 200_000, "python": 5_000}
 
 SECONDS_BETWEEN_CHECKPOINTS = 300.0
 
-LIVENESS = "liveness under fairness: TLC or SPIN says"
+LIVENESS = "liveness under fairness: the search for fair circles says (explorer/liveness.py), and TLC"
 
 ProgressCallback = Callable[[Progress], None]
 

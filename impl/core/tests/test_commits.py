@@ -47,6 +47,16 @@ def with_dirty_position(**config: Any) -> Scene:
     return scene
 
 
+def with_unprocessed_records(**config: Any) -> Scene:
+    """A stable member with automatic commits whose application was handed records up to offset 15, and has not polled since."""
+    scene = Scene(enable_auto_commit=True, **config).stable(0)
+    records = Buffered(P0, next(iter(scene.subscription.fetchable().values()))[0], 10, b"...", 20)
+    scene.subscription.buffer(records)
+    scene.poll()
+    assert scene.subscription.advance(records, 10, 15, exhausted=True)
+    return scene
+
+
 def error_of(scene: Scene, future_id: int) -> str:
     return type(scene.result(future_id).error).__name__
 
@@ -317,11 +327,7 @@ def test_M5_automatic_commits_keep_their_interval_and_commit_only_what_is_new() 
 
 
 def test_M4_records_of_the_poll_in_progress_are_not_committed() -> None:
-    scene = Scene(enable_auto_commit=True, auto_commit_interval_ms=1_000).stable(0)
-    records = Buffered(P0, next(iter(scene.subscription.fetchable().values()))[0], 10, b"...", 20)
-    scene.subscription.buffer(records)
-    scene.poll()
-    assert scene.subscription.advance(records, 10, 15, exhausted=True)
+    scene = with_unprocessed_records(auto_commit_interval_ms=1_000)
     scene.pass_ms(1_000)
     assert scene.sent(OffsetCommitRequest) == []
     scene.poll()
@@ -330,11 +336,7 @@ def test_M4_records_of_the_poll_in_progress_are_not_committed() -> None:
 
 
 def test_M6_an_automatic_commit_does_not_rewind_the_applications_own() -> None:
-    scene = Scene(enable_auto_commit=True, auto_commit_interval_ms=1_000).stable(0)
-    records = Buffered(P0, next(iter(scene.subscription.fetchable().values()))[0], 10, b"...", 20)
-    scene.subscription.buffer(records)
-    scene.poll()
-    scene.subscription.advance(records, 10, 15, exhausted=True)
+    scene = with_unprocessed_records(auto_commit_interval_ms=1_000)
     scene.do(sync(offset=13))
     scene.answer("OffsetCommit")
     scene.pass_ms(2_000)
@@ -345,11 +347,7 @@ def test_M6_an_automatic_commit_does_not_rewind_the_applications_own() -> None:
 
 
 def test_M4_the_commit_before_a_rebalance_waits_until_the_records_are_processed() -> None:
-    scene = Scene(enable_auto_commit=True).stable(0)
-    records = Buffered(P0, next(iter(scene.subscription.fetchable().values()))[0], 10, b"...", 20)
-    scene.subscription.buffer(records)
-    scene.poll()
-    scene.subscription.advance(records, 10, 15, exhausted=True)
+    scene = with_unprocessed_records()
     scene.heartbeat("REBALANCE_IN_PROGRESS")
     assert scene.describe().rebalance == "PREPARE_REVOCATION"
     assert scene.sent(OffsetCommitRequest) == []
@@ -390,11 +388,7 @@ def test_M6_an_automatic_commit_that_is_tried_again_covers_no_more_than_the_appl
 
 def test_M6_who_passes_the_commit_before_a_rebalance_also_goes_before_it() -> None:
     """It covers what is processed by the next poll; the application's, asked for before that, must not come after it."""
-    scene = Scene(enable_auto_commit=True).stable(0)
-    records = Buffered(P0, next(iter(scene.subscription.fetchable().values()))[0], 10, b"...", 20)
-    scene.subscription.buffer(records)
-    scene.poll()
-    scene.subscription.advance(records, 10, 15, exhausted=True)
+    scene = with_unprocessed_records()
     scene.heartbeat("REBALANCE_IN_PROGRESS")
     scene.heartbeat("NOT_COORDINATOR")
     scene.do(asynchronous(offset=12))
