@@ -16,7 +16,7 @@ from groupspec.conformance.engines.process import run_bounded
 STARTS_ONE = """\
 from pathlib import Path
 from groupspec.conformance.engines.process import run_bounded
-run_bounded(["sh", "-c", "(echo $$; sleep 3600 & echo $!; wait) > told"], Path({folder!r}), None)
+run_bounded(["sh", "-c", "(echo $$; sleep 90 & echo $!; wait) > told"], Path({folder!r}), None)
 """
 """A process that starts a program with a child; the program tells both their numbers."""
 
@@ -35,18 +35,19 @@ with mock.patch.object(cli, "_run", command):
 
 
 def has_ended(process: int) -> None:
+    """Long before it would by itself."""
     try:
         it = os.pidfd_open(process)
     except ProcessLookupError:
         return
     try:
-        assert select.select([it], [], [], 60)[0], "it goes on"
+        assert select.select([it], [], [], 30)[0], "it goes on"
     finally:
         os.close(it)
 
 
 def test_children_of_an_engine_end_with_it(tmp_path: Path) -> None:
-    ended = run_bounded(["sh", "-c", "sleep 3600 & echo $!; exit 4"], tmp_path, 30)
+    ended = run_bounded(["sh", "-c", "sleep 90 & echo $!; exit 4"], tmp_path, 30)
     assert ended.code == 4
     has_ended(int(ended.output))
 
@@ -58,7 +59,6 @@ def test_an_engine_ends_with_who_started_it(by: signal.Signals, tmp_path: Path) 
     with subprocess.Popen(command) as starter, (tmp_path / "told").open() as told:
         program, child = (int(told.readline()) for _ in range(2))
         starter.send_signal(by)
-        assert told.read() == "", "the pipe of both is closed"
     assert starter.returncode == -by
     has_ended(program)
     has_ended(child)

@@ -1,0 +1,39 @@
+"""What a machine says is known right after it was said, and forgotten with the next event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from groupspec.spec.compiler.model import Model, ModelProperty
+from groupspec.spec.composition.alone import alone_model
+from groupspec.spec.composition.group_alone import group_model
+from groupspec.spec.composition.observed import said
+from groupspec.spec.explorer import explore
+
+
+def a_member() -> Model:
+    return alone_model("eager", "deployed", observed=True)
+
+
+def a_group() -> Model:
+    return group_model(observed=True)
+
+
+@pytest.mark.parametrize(
+    ("model", "word", "it_still_shows"),
+    [
+        pytest.param(a_member, "FindCoordinator", "lookup_out", id="member"),
+        pytest.param(a_group, "PARK_JOIN", "any(parked[j] == 'join' for j in members)", id="group"),
+    ],
+)
+def test_a_word_is_known_until_the_next_event(model: Callable[[], Model], word: str, it_still_shows: str) -> None:
+    claims = {
+        "is-known": f"{said(word)} and {it_still_shows}",
+        "is-forgotten": f"not {said(word)} and {it_still_shows}",
+    }
+    properties = tuple(ModelProperty(name, "reachable", holds, "", name, (), ()) for name, holds in claims.items())
+    found = explore(replace(model(), properties=properties))
+    assert (found.verdict, found.missing) == ("complete", ())
