@@ -54,7 +54,8 @@ imports: install
 unit: install
 	@echo "==> tests"
 	@# A worker for each processor; the tests of a file stay together, because they share what is costly to make.
-	@$(BIN)/pytest -n auto --dist loadfile -m "not exhaustive and not real_broker" $(PYTEST_ARGS)
+	@# In the order of the folders: what takes long is not left to the end, where one processor would wait for it.
+	@$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder -m "not exhaustive and not real_broker" $(PYTEST_ARGS)
 
 check: install  ## what takes long, and the tests on a real Apache Kafka broker (needs mvn, Java 17+ and SPIN)
 	@echo "==> exhaustive tests, and the real broker"

@@ -125,6 +125,17 @@ def _owns_nothing_outside(events: Iterable[Event]) -> bool:
     return any(e.after.owns and e.after.rebalance == "UNJOINED" for e in events)
 
 
+def _taken_is_revoked(events: Iterable[Event]) -> bool:
+    """A cooperative member that is told at once of an assignment that takes something of what it owns."""
+    return any(
+        e.offer.event == "sync_accepted"
+        and dict(e.offer.inputs)["takes"]
+        and e.before.owns
+        and "ASSIGN_PARTITIONS" in e.sent
+        for e in events
+    )
+
+
 def _one_owner(events: Iterable[Event]) -> bool:
     """A member that nobody knows joins, and still counts as its own what it had: another may have been given it."""
     return any("JoinGroup" in e.sent and e.after.owns and not e.after.has_id for e in events)
@@ -139,6 +150,7 @@ BREAKS: Final[Mapping[str, Callable[[Iterable[Event]], bool]]] = MappingProxyTyp
         "heartbeats-run": _heartbeats_run,
         "eager-gives-up-first": _eager_gives_up_first,
         "owns-nothing-outside": _owns_nothing_outside,
+        "taken-is-revoked": _taken_is_revoked,
         "one-owner": _one_owner,
     }
 )

@@ -1,9 +1,9 @@
 """The committed scores: `generated/scores.json`, and the same to be read, `scores.md` (see `page.py`).
 
 Computing them takes many minutes, so freshness is judged by hashes, one for each model in which mutants are tried: of the tables
-of its machines, of the names of their mutants, and of the model, its properties included. Only what belongs to a model that has
-changed is computed anew. What a hash does not see, a change of the explorer or of what an operator does, the long tests see:
-they try a sample anew.
+of its machines, of the names of their mutants, and of the model, its properties included, as it is explored and as it is
+compared. Only what belongs to a model that has changed is computed anew. What a hash does not see, a change of the explorer or
+of what an operator does, the long tests see: they try a sample anew.
 """
 
 from __future__ import annotations

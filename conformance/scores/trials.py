@@ -38,7 +38,7 @@ class Trial:
     @cached_property
     def hash(self) -> str:
         """Of all that decides what becomes of the mutants, but for the operators and the explorer."""
-        digest = hashlib.sha256(self.subject.model.hash.encode())
+        digest = hashlib.sha256((self.subject.model.hash + self.subject.observed.hash).encode())
         for name in (*(table.hash for table in self.tables), *(mutant.id for mutant in self.mutants)):
             digest.update(f"{name}\n".encode())
         return digest.hexdigest()

@@ -19,6 +19,8 @@ from groupspec.conformance.commands._common import SCHEMAS
 from groupspec.conformance.commands._verify_models import Catalogue
 from groupspec.conformance.engines import EngineLimits, EngineRun
 from groupspec.conformance.engines.judge import Judgement
+from groupspec.conformance.held import files as held
+from groupspec.conformance.scores import files as scores
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.tests.toy_model import toy_model
 
@@ -191,3 +193,12 @@ def test_a_property_over_an_unknown_name_is_told_with_where_to_correct_it(
     assert "toy-2: property mine: unknown name 'ownr' in `ownr == 0`" in said
     assert "did you mean 'owner'?" in said
     assert "where:   spec/properties.py" in said
+
+
+@pytest.mark.parametrize(
+    "result", [{"scores": scores.committed()}, {"held": held.committed()}], ids=lambda result: next(iter(result))
+)
+def test_what_is_committed_is_what_json_may_say(result: dict[str, object]) -> None:
+    """`--scores` and `--held` take minutes, and write to --json what they commit."""
+    schema = json.loads((SCHEMAS / "verify.json").read_text())
+    jsonschema.validate({"runs": [], "models": [], **result}, schema)

@@ -89,7 +89,7 @@ def models() -> Mapping[str, Callable[[], Model]]:
 _EXPECTED: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "alone-eager-published": frozenset({"heartbeats-run", "eager-gives-up-first", "owns-nothing-outside", "commit-what-is-owned", "commit-comes-first"}),
-        "alone-cooperative-published": frozenset({"heartbeats-run", "owns-nothing-outside", "sync-after-join", "commit-what-is-owned", "commit-comes-first", "to-a-known-coordinator"}),
+        "alone-cooperative-published": frozenset({"heartbeats-run", "owns-nothing-outside", "sync-after-join", "commit-what-is-owned", "commit-comes-first", "to-a-known-coordinator", "taken-is-revoked"}),
         "base-eager-published-2": frozenset({"one-owner", "owns-nothing-outside"}),
         "base-cooperative-published-2": frozenset({"one-owner", "owns-nothing-outside"}),
     }

@@ -16,8 +16,10 @@ from itertools import product
 
 from groupspec.spec import member, vocabulary
 from groupspec.spec.compiler.model import Action, Block, Call, Model, ModelProperty, ModelVariable, Set
+from groupspec.spec.compiler.specialise import constants
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
+from groupspec.spec.composition.freeze import frozen_block
 from groupspec.spec.composition.machines import (
     TURN_ENDED,
     Freedom,
@@ -57,7 +59,7 @@ def alone_model(
     faults = ("none", *ASSERTIONS)
     variables += [ModelVariable("configured", NO_YES, False, (), "the configuration is chosen"), *WATCHED]
     variables.append(ModelVariable(FAULT, faults, "none", (), "the first assertion that failed"))
-    actions = [*_configure(), *_environment(codes, hearers, known)]
+    actions = [*_configure(), *_environment(codes, hearers, known, constants(rebalance, None))]
     if observed:
         words = outward_words(used)
         variables += said_variables(words)
@@ -115,7 +117,10 @@ def _configure() -> Iterator[Action]:
 
 
 def _environment(
-    codes: Mapping[str, MachineCode], hearers: Mapping[str, tuple[str, ...]], known: Collection[str]
+    codes: Mapping[str, MachineCode],
+    hearers: Mapping[str, tuple[str, ...]],
+    known: Collection[str],
+    fixed: Mapping[str, Value],
 ) -> Iterator[Action]:
     for event in vocabulary.EVENTS.values():
         if event.kind == "internal" or not hearers[event.name]:
@@ -123,7 +128,11 @@ def _environment(
         for inputs in choices(event):
             body: Block = tuple(_hear(event.name, inputs, codes, hearers, known))
             if body and inputs.get("current", True):
-                body = (*on_event(event.name, False), *body, *after_event(event.name, False))
+                body = (
+                    *frozen_block(on_event(event.name, False), {**inputs, **fixed}),
+                    *body,
+                    *after_event(event.name, False),
+                )
             if body:
                 legal = conjunction(
                     correct(event.name, False), *(_legal(codes[m], event.name, inputs) for m in hearers[event.name])

@@ -50,14 +50,13 @@ from groupspec.spec.composition.group_records import (
     SOME_LOGGED,
     SOME_UNSYNCED,
     SOME_WAIT,
-    WORDS,
     each,
     words,
 )
 from groupspec.spec.composition.group_requests import FACTS_OF, Facts, may_come, told
 from groupspec.spec.composition.machines import Freedom, MachineCode, conjunction, prune, pruned
 from groupspec.spec.composition.observed import said, said_variables, silence
-from groupspec.spec.group_words import OF_ONE_MEMBER
+from groupspec.spec.group_words import ANSWERS, OF_ONE_MEMBER
 from groupspec.spec.properties import FAULT
 
 MACHINE: Final = "broker_group"
@@ -80,14 +79,14 @@ def group_model(
 ) -> Model:
     """The model, of `size` ids. `replaced`: another table in the place of the specification's.
 
-    `observed`: what ends with an event is kept until the next one, and so is whether each word of the group was said. Two models
-    are compared by those.
+    `observed`: what ends with an event is kept until the next one, and so is which answers were given. Two models are compared by
+    those. What the acts do stands in the records.
     """
     code = group_code(replaced or tables()[MACHINE, "eager", "deployed"], observed)
     variables = [*code.variables(), *RECORDS, *MOMENTARY]
     variables.append(ModelVariable(FAULT, ("none", *ASSERTIONS), "none", (), "the first assertion that failed"))
     if observed:
-        variables += said_variables(WORDS)
+        variables += said_variables(ANSWERS)
     procedures = tuple(prune([*code.procedures(), *checks(), *_moments(observed)]))
     known = frozenset(procedure.name for procedure in procedures)
     return Model(
@@ -105,17 +104,18 @@ def group_code(table: Table, observed: bool = False) -> MachineCode:
     """A table as procedures of this model."""
 
     def before(_event: str, word: str) -> Block:
-        told = ((said(word), "True"),) if observed and word in WORDS else ()
+        told = ((said(word), "True"),) if observed and word in ANSWERS else ()
         return (Set((("acted", "True"), *told)),)
 
     return MachineCode(table, Freedom(words=words, before=before, index="", indexed_events=OF_ONE_MEMBER), {})
 
 
 def _moments(observed: bool) -> Iterator[Procedure]:
-    """The beginning and the end of an event."""
-    forgotten: Block = (*END, silence(WORDS)) if observed else ()
+    """The beginning and the end of an event. That the group has acted is no observation; what its acts did is."""
+    unseen: Block = (Set((("acted", "False"),)),)
+    forgotten: Block = (*END, silence(ANSWERS)) if observed else ()
     yield Procedure("event_comes", (), (), (*forgotten, *BEGIN), "an event reaches the group")
-    yield Procedure("event_is_over", (), (), () if observed else END, "the group has done with the event")
+    yield Procedure("event_is_over", (), (), unseen if observed else END, "the group has done with the event")
 
 
 def _environment(code: MachineCode) -> Iterator[Action]:

@@ -22,7 +22,7 @@ from typing import Final
 
 from groupspec.spec.compiler.model import Block, Call, For, If, ModelVariable, Set
 from groupspec.spec.composition.machines import claim
-from groupspec.spec.group_words import ANSWERS, GROUP_ACTS
+from groupspec.spec.group_words import ANSWERS
 from groupspec.spec.terms import NO_YES
 
 STATIC: Final = 1
@@ -32,7 +32,6 @@ PHASES: Final = ("empty", "joining", "syncing", "stable", "gone")
 CLOCKS: Final = ("none", "delay", "rebalance", "sync")
 WAITS: Final = "waits"
 OUTCOMES: Final = ("none", WAITS, *(word.removeprefix("ANSWER_") for word in ANSWERS))
-WORDS: Final = (*ANSWERS, *GROUP_ACTS)
 
 
 RECORDS: Final = (

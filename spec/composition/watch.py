@@ -52,6 +52,10 @@ WATCHED: Final = (
     ModelVariable("leave_asked", NO_YES, False, (), "the application wants to leave, and has not left yet"),
     ModelVariable("enable_due", NO_YES, False, (), "the listener has heard now that partitions have come, and they are not enabled yet"),
     ModelVariable("callback", ("none", "revoked", "lost"), "none", (), "the listener runs, and was told this"),
+    ModelVariable("has", NO_YES, False, (), "it has partitions: of the last assignment, or what the last revocation left of them"),
+    ModelVariable("assigned", NO_YES, False, (), "the last assignment is not empty"),
+    ModelVariable("taken", NO_YES, False, (), "the last assignment takes something of what it has, and the listener has not heard so"),
+    ModelVariable("stays", NO_YES, False, (), "the last assignment leaves it something of what it had"),
     ModelVariable("suspect", NO_YES, False, (), "what happens now says that the coordinator is gone"),
 )  # fmt: skip
 

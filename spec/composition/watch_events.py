@@ -21,6 +21,8 @@ _STALE = (*_OUTCAST, ("@given", "'id' if @given != 'none' else 'none'"))
 _RESTS = (*_ENDS, ("@join_rests", "True"))
 _COMMIT_RESTS = (("@commit_out", "False"), ("@commit_rests", "@commit_rests or @commit_out"))
 _ANNOUNCED = (("@rejoin_due", "@rejoin_due or @call_out == 'none'"),)
+_STAYS = "cooperative and @has and (retains or not takes)"
+"""What an eager member had when it joined counts for nothing: its assignment says everything."""
 _SUSPECT = (("@suspect", "True"),)
 _LATER = (("@heartbeat_out", "False"), ("@beat_due", "False"))
 _UNKNOWN = (*_OUTCAST, ("@given", "'none'"))
@@ -56,7 +58,12 @@ EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
         "join_backoff_elapsed": (("@join_rests", "False"),),
         "join_fenced": _FENCED,
         "join_fatal": _AWAITS_POLL,
-        "sync_accepted": _ENDS,
+        "sync_accepted": (
+            *_ENDS,
+            ("@assigned", f"gains or {_STAYS}"),
+            ("@taken", "cooperative and @has and takes"),
+            ("@stays", _STAYS),
+        ),
         "sync_rebalance_in_progress": _ENDS,
         "sync_unknown_member": _UNKNOWN,
         "sync_illegal_generation": _STALE,
@@ -100,6 +107,9 @@ EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
         "partitions_revoked": (
             ("@revoke_due", "False"),
             ("@removal_due", "True"),
+            ("@has", "@taken and @callback == 'revoked' and @stays"),
+            ("@taken", "False"),
+            ("@stays", "False"),
             ("@callback", "'none'"),
             ("@rejoin_due", "@rejoin_due or @in_group"),
         ),
@@ -146,11 +156,20 @@ _DOUBTED: Final = (
     "ask_coordinator_gone",
 )
 
+_GOODBYE: Final = (
+    ("goodbye-is-said", "not @left or @said_goodbye or @static or @given == 'none' or not @coordinator_known"),
+)
+
 AFTER: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
     {
         **dict.fromkeys(_TOLD, (("errors-are-told", "@raised"),)),
         **dict.fromkeys(_DOUBTED, (("suspect-is-forgotten", "not @suspect"),)),
-        "partitions_revoked": (("revoked-is-removed", "not @removal_due"),),
+        "partitions_revoked": (
+            ("revoked-is-removed", "not @removal_due"),
+            ("lost-by-losing", "not @lost or @given != 'member'"),
+            *_GOODBYE,
+        ),
+        "leave_requested": _GOODBYE,
         "partitions_assigned": (("assigned-is-enabled", "not @enable_due"),),
         "poll_interval_expired": (
             ("stalled-member-leaves", "not @stalled or not @in_group and (@static or @said_goodbye)"),

@@ -68,6 +68,7 @@ WORDS: Final[Mapping[str, Entry]] = MappingProxyType(
                 ("no-commit-in-a-rebalance", "@call_out == 'none'"),
                 ("commit-if-configured", "@auto_commit"),
                 ("commit-waits", "not @commit_rests"),
+                ("commit-ends-once", "not @commit_done"),
             ),
             (("@commit_out", "True"),),
         ),
@@ -75,6 +76,7 @@ WORDS: Final[Mapping[str, Entry]] = MappingProxyType(
             (
                 ("callbacks-alternate", "not @revoke_due"),
                 ("paused-before-revoked", "@pending_said"),
+                ("revoked-for-cause", "@taken or @lost or @leaving or @rejoin_due"),
                 ("lost-was-owned", "not (@lost or @leaving) or @owned"),
                 ("lost-by-losing", "not @lost or @given != 'member' or not @assign_due"),
                 ("commit-comes-first", "@commit_done or not (@auto_commit and @owned) or @lost or @leaving"),
@@ -82,11 +84,18 @@ WORDS: Final[Mapping[str, Entry]] = MappingProxyType(
             (("@revoke_due", "True"),),
         ),
         "ASSIGN_PARTITIONS": (
-            (("callbacks-alternate", "not @revoke_due"), ("added-before-assigned", "@added_said")),
+            (
+                ("callbacks-alternate", "not @revoke_due"),
+                ("added-before-assigned", "@added_said"),
+                ("taken-is-revoked", "not @taken"),
+            ),
             (("@assign_due", "True"),),
         ),
         "revocation_pending": ((), (("@pending_said", "True"),)),
-        "partition_added": ((), (("@added_said", "True"),)),
+        "partition_added": (
+            (),
+            (("@added_said", "True"), ("@has", "@assigned"), ("@assigned", "False"), ("@stays", "False")),
+        ),
         "partition_removed": (
             (("paused-before-revoked", "@pending_said"),),
             (

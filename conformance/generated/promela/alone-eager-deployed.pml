@@ -20,7 +20,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model a01533d15600a64c243bbee62964efb57f330b1007b1d2743bf4794af0e2863c
+// Model 6130b32e7722ff5a060369686c3bf14d5edbc7ba60fdaef953fb0e2ee3370f68
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -80,15 +80,19 @@
 #define callbacks_alternate      51
 #define commit_if_configured     52
 #define commit_waits             53
-#define lost_was_owned           54
-#define lost_by_losing           55
-#define paused_before_revoked    56
-#define added_before_assigned    57
-#define revoked_is_removed       58
-#define assigned_is_enabled      59
-#define forget_then_fail         60
-#define errors_are_told          61
-#define stalled_member_leaves    62
+#define commit_ends_once         54
+#define lost_was_owned           55
+#define lost_by_losing           56
+#define paused_before_revoked    57
+#define added_before_assigned    58
+#define revoked_for_cause        59
+#define taken_is_revoked         60
+#define goodbye_is_said          61
+#define revoked_is_removed       62
+#define assigned_is_enabled      63
+#define forget_then_fail         64
+#define errors_are_told          65
+#define stalled_member_leaves    66
 
 // Variables. Arrays begin at 0, members and partitions at 1: what lies at 0 is never used.
 byte timeouts = STOPPED;  // state of timeouts
@@ -144,6 +148,10 @@ bool commit_rests = false;  // the backoff after a commit that failed runs
 bool leave_asked = false;  // the application wants to leave, and has not left yet
 bool enable_due = false;  // the listener has heard now that partitions have come, and they are not enabled yet
 byte callback = none;  // the listener runs, and was told this
+bool has = false;  // it has partitions: of the last assignment, or what the last revocation left of them
+bool assigned = false;  // the last assignment is not empty
+bool taken = false;  // the last assignment takes something of what it has, and the listener has not heard so
+bool stays = false;  // the last assignment leaves it something of what it had
 bool suspect = false;  // what happens now says that the coordinator is gone
 byte fault = none;  // the first assertion that failed
 
@@ -307,6 +315,13 @@ byte fault = none;  // the first assertion that failed
 // Rules: D3, M3
 #define holds_commit_waits (fault != commit_waits)
 
+// commit-ends-once (invariant): A commit before a rebalance that was answered, or has run out of time, is not
+// sent again.
+// Source: KAFKA-13310
+// Source: KAFKA-14024
+// Rules: M3, M7
+#define holds_commit_ends_once (fault != commit_ends_once)
+
 // lost-was-owned (invariant): The listener is told of a loss, and called by who leaves, only if something was
 // owned.
 // Source: KIP-429, onPartitionsLost
@@ -329,6 +344,26 @@ byte fault = none;  // the first assertion that failed
 // Source: Kafka ConsumerCoordinator.onJoinComplete
 // Rules: C3
 #define holds_added_before_assigned (fault != added_before_assigned)
+
+// revoked-for-cause (invariant): The listener hears that partitions go only if the assignment takes some, a
+// rebalance is due, they are lost, or the member leaves.
+// Source: KIP-429, 'Consumer Incremental Rebalance Protocol'
+// Source: Kafka ConsumerCoordinator.onJoinComplete
+// Rules: C1, C3
+#define holds_revoked_for_cause (fault != revoked_for_cause)
+
+// taken-is-revoked (invariant): What an assignment takes, the listener hears of before it hears of what the
+// assignment brings.
+// Source: KIP-429, 'Consumer Incremental Rebalance Protocol'
+// Source: Kafka ConsumerCoordinator.onJoinComplete
+// Rules: C3, K1
+#define holds_taken_is_revoked (fault != taken_is_revoked)
+
+// goodbye-is-said (invariant): Who leaves says so: a dynamic member with an id, if the coordinator is known.
+// Source: KAFKA-16639
+// Source: Kafka AbstractCoordinator.maybeLeaveGroup
+// Rules: L1
+#define holds_goodbye_is_said (fault != goodbye_is_said)
 
 // revoked-is-removed (invariant): When the listener has heard that partitions go, the subscription loses them
 // at once.
@@ -444,6 +479,14 @@ byte fault = none;  // the first assertion that failed
 // Rules: J2, J8, K2, H4
 #define holds_announced_is_pursued (preparing == ((rebalance == STABLE) && rejoin_due))
 
+// prepared-joins (invariant): A member that keeps its partitions while it joins sends JoinGroup as soon as
+// its commit has ended: only a coordinator can be wanting.
+// Source: Kafka ConsumerCoordinator.onJoinPrepare
+// Source: KAFKA-13310
+// Rules: J2, K1
+#define holds_prepared_joins ((rebalance != STABLE) || !preparing || (commit_step != none) || \
+    !coordinator_known)
+
 // follow-up-is-kept (invariant): What makes another rebalance necessary while one is under way is kept until
 // the next JoinGroup, and nothing else makes one follow.
 // Source: KIP-429
@@ -556,6 +599,13 @@ byte fault = none;  // the first assertion that failed
 // Rules: C2, P3
 #define holds_callback_stays ((callback == none) || ((callback == lost_) == lost))
 
+// owns-what-it-has (invariant): What is counted as owned is what the last assignment gave, or what the last
+// revocation left.
+// Source: KIP-429, 'Consumer Incremental Rebalance Protocol'
+// Source: Kafka ConsumerCoordinator.onJoinComplete
+// Rules: C3, K2
+#define holds_owns_what_it_has (owned == has)
+
 // owns-nothing-outside (invariant): Outside the group nothing is owned: every end of ownership goes through
 // the listener.
 // Source: KIP-429, onPartitionsLost
@@ -604,7 +654,7 @@ byte fault = none;  // the first assertion that failed
 
 // Says once that an invariant was violated or that a state was reached; the search goes on.
 c_code {
-  static char noted[78];
+  static char noted[84];
   static void note(int n, const char *what) {
     if (!noted[n]) { noted[n] = 1; printf("groupspec: %s\n", what); }
   }
@@ -639,57 +689,63 @@ inline look() {
   if :: !holds_callbacks_alternate -> c_code { note(24, "violated callbacks-alternate"); } :: else fi;
   if :: !holds_commit_if_configured -> c_code { note(25, "violated commit-if-configured"); } :: else fi;
   if :: !holds_commit_waits -> c_code { note(26, "violated commit-waits"); } :: else fi;
-  if :: !holds_lost_was_owned -> c_code { note(27, "violated lost-was-owned"); } :: else fi;
-  if :: !holds_lost_by_losing -> c_code { note(28, "violated lost-by-losing"); } :: else fi;
-  if :: !holds_paused_before_revoked -> c_code { note(29, "violated paused-before-revoked"); } :: else fi;
-  if :: !holds_added_before_assigned -> c_code { note(30, "violated added-before-assigned"); } :: else fi;
-  if :: !holds_revoked_is_removed -> c_code { note(31, "violated revoked-is-removed"); } :: else fi;
-  if :: !holds_assigned_is_enabled -> c_code { note(32, "violated assigned-is-enabled"); } :: else fi;
-  if :: !holds_forget_then_fail -> c_code { note(33, "violated forget-then-fail"); } :: else fi;
-  if :: !holds_errors_are_told -> c_code { note(34, "violated errors-are-told"); } :: else fi;
-  if :: !holds_stalled_member_leaves -> c_code { note(35, "violated stalled-member-leaves"); } :: else fi;
-  if :: !holds_lookup_is_out -> c_code { note(36, "violated lookup-is-out"); } :: else fi;
-  if :: !holds_need_is_pursued -> c_code { note(37, "violated need-is-pursued"); } :: else fi;
-  if :: !holds_question_is_kept -> c_code { note(38, "violated question-is-kept"); } :: else fi;
-  if :: !holds_lookup_rest_is_kept -> c_code { note(39, "violated lookup-rest-is-kept"); } :: else fi;
-  if :: !holds_due_heartbeat_is_kept -> c_code { note(40, "violated due-heartbeat-is-kept"); } :: else fi;
-  if :: !holds_late_poll_is_kept -> c_code { note(41, "violated late-poll-is-kept"); } :: else fi;
-  if :: !holds_no_need_outside -> c_code { note(42, "violated no-need-outside"); } :: else fi;
-  if :: !holds_coordinator_is_known -> c_code { note(43, "violated coordinator-is-known"); } :: else fi;
-  if :: !holds_member_needs_it -> c_code { note(44, "violated member-needs-it"); } :: else fi;
-  if :: !holds_join_is_out -> c_code { note(45, "violated join-is-out"); } :: else fi;
-  if :: !holds_sync_is_out -> c_code { note(46, "violated sync-is-out"); } :: else fi;
-  if :: !holds_wants_to_join -> c_code { note(47, "violated wants-to-join"); } :: else fi;
-  if :: !holds_join_backoff_is_kept -> c_code { note(48, "violated join-backoff-is-kept"); } :: else fi;
-  if :: !holds_announced_is_pursued -> c_code { note(49, "violated announced-is-pursued"); } :: else fi;
-  if :: !holds_follow_up_is_kept -> c_code { note(50, "violated follow-up-is-kept"); } :: else fi;
-  if :: !holds_revoked_goes_on -> c_code { note(51, "violated revoked-goes-on"); } :: else fi;
-  if :: !holds_commit_ends -> c_code { note(52, "violated commit-ends"); } :: else fi;
-  if :: !holds_commit_is_out -> c_code { note(53, "violated commit-is-out"); } :: else fi;
-  if :: !holds_commit_backoff_is_kept -> c_code { note(54, "violated commit-backoff-is-kept"); } :: else fi;
-  if :: !holds_commit_is_pursued -> c_code { note(55, "violated commit-is-pursued"); } :: else fi;
-  if :: !holds_revoke_is_due -> c_code { note(56, "violated revoke-is-due"); } :: else fi;
-  if :: !holds_assign_is_due -> c_code { note(57, "violated assign-is-due"); } :: else fi;
-  if :: !holds_told_is_enabled -> c_code { note(58, "violated told-is-enabled"); } :: else fi;
-  if :: !holds_heartbeats_run -> c_code { note(59, "violated heartbeats-run"); } :: else fi;
-  if :: !holds_heartbeat_is_out -> c_code { note(60, "violated heartbeat-is-out"); } :: else fi;
-  if :: !holds_overdue_heartbeat_waits -> c_code { note(61, "violated overdue-heartbeat-waits"); } :: else fi;
-  if :: !holds_overdue_poll_waits -> c_code { note(62, "violated overdue-poll-waits"); } :: else fi;
-  if :: !holds_may_join -> c_code { note(63, "violated may-join"); } :: else fi;
-  if :: !holds_identity_is_given -> c_code { note(64, "violated identity-is-given"); } :: else fi;
-  if :: !holds_lost_without_id -> c_code { note(65, "violated lost-without-id"); } :: else fi;
-  if :: !holds_leave_is_pursued -> c_code { note(66, "violated leave-is-pursued"); } :: else fi;
-  if :: !holds_callback_is_running -> c_code { note(67, "violated callback-is-running"); } :: else fi;
-  if :: !holds_callback_stays -> c_code { note(68, "violated callback-stays"); } :: else fi;
-  if :: !holds_owns_nothing_outside -> c_code { note(69, "violated owns-nothing-outside"); } :: else fi;
-  if :: !holds_eager_gives_up_first -> c_code { note(70, "violated eager-gives-up-first"); } :: else fi;
-  if :: !holds_lost_is_told -> c_code { note(71, "violated lost-is-told"); } :: else fi;
-  if :: holds_reaches_assigning -> c_code { note(72, "reached reaches-assigning"); } :: else fi;
-  if :: holds_reaches_lost -> c_code { note(73, "reached reaches-lost"); } :: else fi;
-  if :: holds_reaches_leaving -> c_code { note(74, "reached reaches-leaving"); } :: else fi;
-  if :: holds_reaches_second_loss -> c_code { note(75, "reached reaches-second-loss"); } :: else fi;
-  if :: holds_reaches_blocked_commit -> c_code { note(76, "reached reaches-blocked-commit"); } :: else fi;
-  if :: holds_reaches_poll_while_lost -> c_code { note(77, "reached reaches-poll-while-lost"); } :: else fi;
+  if :: !holds_commit_ends_once -> c_code { note(27, "violated commit-ends-once"); } :: else fi;
+  if :: !holds_lost_was_owned -> c_code { note(28, "violated lost-was-owned"); } :: else fi;
+  if :: !holds_lost_by_losing -> c_code { note(29, "violated lost-by-losing"); } :: else fi;
+  if :: !holds_paused_before_revoked -> c_code { note(30, "violated paused-before-revoked"); } :: else fi;
+  if :: !holds_added_before_assigned -> c_code { note(31, "violated added-before-assigned"); } :: else fi;
+  if :: !holds_revoked_for_cause -> c_code { note(32, "violated revoked-for-cause"); } :: else fi;
+  if :: !holds_taken_is_revoked -> c_code { note(33, "violated taken-is-revoked"); } :: else fi;
+  if :: !holds_goodbye_is_said -> c_code { note(34, "violated goodbye-is-said"); } :: else fi;
+  if :: !holds_revoked_is_removed -> c_code { note(35, "violated revoked-is-removed"); } :: else fi;
+  if :: !holds_assigned_is_enabled -> c_code { note(36, "violated assigned-is-enabled"); } :: else fi;
+  if :: !holds_forget_then_fail -> c_code { note(37, "violated forget-then-fail"); } :: else fi;
+  if :: !holds_errors_are_told -> c_code { note(38, "violated errors-are-told"); } :: else fi;
+  if :: !holds_stalled_member_leaves -> c_code { note(39, "violated stalled-member-leaves"); } :: else fi;
+  if :: !holds_lookup_is_out -> c_code { note(40, "violated lookup-is-out"); } :: else fi;
+  if :: !holds_need_is_pursued -> c_code { note(41, "violated need-is-pursued"); } :: else fi;
+  if :: !holds_question_is_kept -> c_code { note(42, "violated question-is-kept"); } :: else fi;
+  if :: !holds_lookup_rest_is_kept -> c_code { note(43, "violated lookup-rest-is-kept"); } :: else fi;
+  if :: !holds_due_heartbeat_is_kept -> c_code { note(44, "violated due-heartbeat-is-kept"); } :: else fi;
+  if :: !holds_late_poll_is_kept -> c_code { note(45, "violated late-poll-is-kept"); } :: else fi;
+  if :: !holds_no_need_outside -> c_code { note(46, "violated no-need-outside"); } :: else fi;
+  if :: !holds_coordinator_is_known -> c_code { note(47, "violated coordinator-is-known"); } :: else fi;
+  if :: !holds_member_needs_it -> c_code { note(48, "violated member-needs-it"); } :: else fi;
+  if :: !holds_join_is_out -> c_code { note(49, "violated join-is-out"); } :: else fi;
+  if :: !holds_sync_is_out -> c_code { note(50, "violated sync-is-out"); } :: else fi;
+  if :: !holds_wants_to_join -> c_code { note(51, "violated wants-to-join"); } :: else fi;
+  if :: !holds_join_backoff_is_kept -> c_code { note(52, "violated join-backoff-is-kept"); } :: else fi;
+  if :: !holds_announced_is_pursued -> c_code { note(53, "violated announced-is-pursued"); } :: else fi;
+  if :: !holds_prepared_joins -> c_code { note(54, "violated prepared-joins"); } :: else fi;
+  if :: !holds_follow_up_is_kept -> c_code { note(55, "violated follow-up-is-kept"); } :: else fi;
+  if :: !holds_revoked_goes_on -> c_code { note(56, "violated revoked-goes-on"); } :: else fi;
+  if :: !holds_commit_ends -> c_code { note(57, "violated commit-ends"); } :: else fi;
+  if :: !holds_commit_is_out -> c_code { note(58, "violated commit-is-out"); } :: else fi;
+  if :: !holds_commit_backoff_is_kept -> c_code { note(59, "violated commit-backoff-is-kept"); } :: else fi;
+  if :: !holds_commit_is_pursued -> c_code { note(60, "violated commit-is-pursued"); } :: else fi;
+  if :: !holds_revoke_is_due -> c_code { note(61, "violated revoke-is-due"); } :: else fi;
+  if :: !holds_assign_is_due -> c_code { note(62, "violated assign-is-due"); } :: else fi;
+  if :: !holds_told_is_enabled -> c_code { note(63, "violated told-is-enabled"); } :: else fi;
+  if :: !holds_heartbeats_run -> c_code { note(64, "violated heartbeats-run"); } :: else fi;
+  if :: !holds_heartbeat_is_out -> c_code { note(65, "violated heartbeat-is-out"); } :: else fi;
+  if :: !holds_overdue_heartbeat_waits -> c_code { note(66, "violated overdue-heartbeat-waits"); } :: else fi;
+  if :: !holds_overdue_poll_waits -> c_code { note(67, "violated overdue-poll-waits"); } :: else fi;
+  if :: !holds_may_join -> c_code { note(68, "violated may-join"); } :: else fi;
+  if :: !holds_identity_is_given -> c_code { note(69, "violated identity-is-given"); } :: else fi;
+  if :: !holds_lost_without_id -> c_code { note(70, "violated lost-without-id"); } :: else fi;
+  if :: !holds_leave_is_pursued -> c_code { note(71, "violated leave-is-pursued"); } :: else fi;
+  if :: !holds_callback_is_running -> c_code { note(72, "violated callback-is-running"); } :: else fi;
+  if :: !holds_callback_stays -> c_code { note(73, "violated callback-stays"); } :: else fi;
+  if :: !holds_owns_what_it_has -> c_code { note(74, "violated owns-what-it-has"); } :: else fi;
+  if :: !holds_owns_nothing_outside -> c_code { note(75, "violated owns-nothing-outside"); } :: else fi;
+  if :: !holds_eager_gives_up_first -> c_code { note(76, "violated eager-gives-up-first"); } :: else fi;
+  if :: !holds_lost_is_told -> c_code { note(77, "violated lost-is-told"); } :: else fi;
+  if :: holds_reaches_assigning -> c_code { note(78, "reached reaches-assigning"); } :: else fi;
+  if :: holds_reaches_lost -> c_code { note(79, "reached reaches-lost"); } :: else fi;
+  if :: holds_reaches_leaving -> c_code { note(80, "reached reaches-leaving"); } :: else fi;
+  if :: holds_reaches_second_loss -> c_code { note(81, "reached reaches-second-loss"); } :: else fi;
+  if :: holds_reaches_blocked_commit -> c_code { note(82, "reached reaches-blocked-commit"); } :: else fi;
+  if :: holds_reaches_poll_while_lost -> c_code { note(83, "reached reaches-poll-while-lost"); } :: else fi;
   skip
 }
 
@@ -1174,6 +1230,9 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -1222,6 +1281,9 @@ c_code { static void rebalance_poll_limit_reached(void) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
     }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
@@ -1272,6 +1334,9 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -1321,6 +1386,9 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -1358,6 +1426,9 @@ c_code { static void rebalance_poll_limit_reached(void) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
     }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
@@ -1397,6 +1468,9 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -1435,6 +1509,9 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -1472,6 +1549,9 @@ c_code { static void rebalance_poll_limit_reached(void) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
     }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
@@ -1695,6 +1775,9 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -1732,6 +1815,9 @@ c_code { static void rebalance_poll_limit_reached(void) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
     }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
@@ -2282,6 +2368,9 @@ c_code { static void rebalance_commit_needed(void) {
     if ((now.fault == none) && !(!now.commit_rests)) {
       now.fault = commit_waits;
     }
+    if ((now.fault == none) && !(!now.commit_done)) {
+      now.fault = commit_ends_once;
+    }
     now.commit_out = 1;
   } else if ((now.rebalance == PARTITION_REVOKED) && (now.commit_step == blocked) && now.coordinator_known) {
     /* PARTITION_REVOKED.commit_needed.1 [D4 M1 M3] */
@@ -2305,6 +2394,9 @@ c_code { static void rebalance_commit_needed(void) {
     if ((now.fault == none) && !(!now.commit_rests)) {
       now.fault = commit_waits;
     }
+    if ((now.fault == none) && !(!now.commit_done)) {
+      now.fault = commit_ends_once;
+    }
     now.commit_out = 1;
   } else if ((now.rebalance == STABLE) && (now.commit_step == blocked) && now.coordinator_known) {
     /* STABLE.commit_needed.1 [D4 M1 M3] */
@@ -2327,6 +2419,9 @@ c_code { static void rebalance_commit_needed(void) {
     }
     if ((now.fault == none) && !(!now.commit_rests)) {
       now.fault = commit_waits;
+    }
+    if ((now.fault == none) && !(!now.commit_done)) {
+      now.fault = commit_ends_once;
     }
     now.commit_out = 1;
   }
@@ -2667,6 +2762,9 @@ c_code { static void rebalance_join_unknown_member(int current) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -2877,6 +2975,9 @@ c_code { static void rebalance_join_fenced(int current) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -2999,11 +3100,17 @@ c_code { static void rebalance_sync_accepted(int current, int gains) {
     now.owned = gains;
     now.keeps = 0;
     now.added_said = 1;
+    now.has = now.assigned;
+    now.assigned = 0;
+    now.stays = 0;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
     }
     if ((now.fault == none) && !now.added_said) {
       now.fault = added_before_assigned;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = taken_is_revoked;
     }
     now.assign_due = 1;
   } else if ((now.rebalance == UNJOINED) && current) {
@@ -3165,6 +3272,9 @@ c_code { static void rebalance_sync_unknown_member(int current) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -3257,6 +3367,9 @@ c_code { static void rebalance_sync_illegal_generation(int current) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
     }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
@@ -3404,6 +3517,9 @@ c_code { static void rebalance_sync_fenced(int current) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
     }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
@@ -3682,6 +3798,9 @@ c_code { static void rebalance_partitions_revoked(void) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -3718,6 +3837,9 @@ c_code { static void rebalance_partitions_revoked(void) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
     }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
@@ -3823,6 +3945,9 @@ c_code { static void rebalance_revocation_prepared(void) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -3923,6 +4048,9 @@ c_code { static void rebalance_partitions_assigned(void) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
     }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
@@ -4055,6 +4183,9 @@ c_code { static void rebalance_commit_rebalance_in_progress(int current) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -4170,6 +4301,9 @@ c_code { static void rebalance_commit_settled(int current) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
     }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
@@ -4480,6 +4614,9 @@ c_code { static void rebalance_commit_deadline_expired(void) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -4535,6 +4672,9 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -4573,6 +4713,9 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
     }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
@@ -4613,6 +4756,9 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -4651,6 +4797,9 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
     }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
@@ -4763,6 +4912,9 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
     }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
@@ -4893,6 +5045,9 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -4934,6 +5089,9 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -4973,6 +5131,9 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
     }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
@@ -5183,6 +5344,9 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -5221,6 +5385,9 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
     }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
@@ -5261,6 +5428,9 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -5299,6 +5469,9 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
     }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
@@ -5411,6 +5584,9 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
     }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
@@ -5541,6 +5717,9 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -5582,6 +5761,9 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -5621,6 +5803,9 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
     }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
@@ -5834,6 +6019,9 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -5875,6 +6063,9 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
     }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
@@ -5918,6 +6109,9 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -5959,6 +6153,9 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
     }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
@@ -6082,6 +6279,9 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
     }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
@@ -6226,6 +6426,9 @@ c_code { static void rebalance_commit_fenced(int current) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -6270,6 +6473,9 @@ c_code { static void rebalance_commit_fenced(int current) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -6312,6 +6518,9 @@ c_code { static void rebalance_commit_fenced(int current) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
     }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
@@ -6530,6 +6739,9 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -6561,6 +6773,9 @@ c_code { static void rebalance_leave_requested(void) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
     }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
@@ -6594,6 +6809,9 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -6625,6 +6843,9 @@ c_code { static void rebalance_leave_requested(void) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
     }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
@@ -6659,6 +6880,9 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -6692,6 +6916,9 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
     }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
@@ -6724,6 +6951,9 @@ c_code { static void rebalance_leave_requested(void) {
     }
     if ((now.fault == none) && !now.pending_said) {
       now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
     }
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
@@ -7474,6 +7704,10 @@ active proctype system() {
             rebalance_leave_requested();
             connection_leave_requested();
             timeouts_turn_ended();
+            if ((now.fault == none) && !(!now.left || now.said_goodbye || now.static_ ||
+                (now.given == none) || !now.coordinator_known)) {
+              now.fault = goodbye_is_said;
+            }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
@@ -7509,12 +7743,22 @@ active proctype system() {
            !((rebalance == REVOKING_PARTITION) && !callback_running) -> c_code {
             now.revoke_due = 0;
             now.removal_due = 1;
+            now.has = now.taken && (now.callback == revoked) && now.stays;
+            now.taken = 0;
+            now.stays = 0;
             now.callback = none;
             now.rejoin_due = now.rejoin_due || now.in_group;
             rebalance_partitions_revoked();
             timeouts_turn_ended();
             if ((now.fault == none) && !(!now.removal_due)) {
               now.fault = revoked_is_removed;
+            }
+            if ((now.fault == none) && !(!now.lost || (now.given != member))) {
+              now.fault = lost_by_losing;
+            }
+            if ((now.fault == none) && !(!now.left || now.said_goodbye || now.static_ ||
+                (now.given == none) || !now.coordinator_known)) {
+              now.fault = goodbye_is_said;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
@@ -7913,6 +8157,9 @@ active proctype system() {
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
            !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
             now.call_out = none;
+            now.assigned = 0;
+            now.taken = 0;
+            now.stays = 0;
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -7930,6 +8177,9 @@ active proctype system() {
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
            !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
             now.call_out = none;
+            now.assigned = 1;
+            now.taken = 0;
+            now.stays = 0;
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -7947,6 +8197,9 @@ active proctype system() {
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
            !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
             now.call_out = none;
+            now.assigned = 0;
+            now.taken = 0;
+            now.stays = 0;
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -7964,6 +8217,9 @@ active proctype system() {
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
            !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
             now.call_out = none;
+            now.assigned = 1;
+            now.taken = 0;
+            now.stays = 0;
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -7981,6 +8237,9 @@ active proctype system() {
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
            !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
             now.call_out = none;
+            now.assigned = 0;
+            now.taken = 0;
+            now.stays = 0;
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -7998,6 +8257,9 @@ active proctype system() {
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
            !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
             now.call_out = none;
+            now.assigned = 1;
+            now.taken = 0;
+            now.stays = 0;
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8015,6 +8277,9 @@ active proctype system() {
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
            !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
             now.call_out = none;
+            now.assigned = 0;
+            now.taken = 0;
+            now.stays = 0;
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8032,6 +8297,9 @@ active proctype system() {
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
            !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
             now.call_out = none;
+            now.assigned = 1;
+            now.taken = 0;
+            now.stays = 0;
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);

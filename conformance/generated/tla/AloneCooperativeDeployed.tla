@@ -17,7 +17,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 026232d1b022df40ae95ec25cb62c3e01df1a9bd32959f5580a76d4c1e874928
+\* Model 1352cbeb918ab66c27e7b68370e8ed8a44f2830c61ba5cd76807fbb6f2db5ccb
 EXTENDS Naturals, TLC
 
 Members == 1 .. 1
@@ -136,6 +136,14 @@ TypeOK ==
     /\ state.enable_due \in {FALSE, TRUE}
     \* the listener runs, and was told this
     /\ state.callback \in {"none", "revoked", "lost"}
+    \* it has partitions: of the last assignment, or what the last revocation left of them
+    /\ state.has \in {FALSE, TRUE}
+    \* the last assignment is not empty
+    /\ state.assigned \in {FALSE, TRUE}
+    \* the last assignment takes something of what it has, and the listener has not heard so
+    /\ state.taken \in {FALSE, TRUE}
+    \* the last assignment leaves it something of what it had
+    /\ state.stays \in {FALSE, TRUE}
     \* what happens now says that the coordinator is gone
     /\ state.suspect \in {FALSE, TRUE}
     \* the first assertion that failed
@@ -146,8 +154,9 @@ TypeOK ==
                         "join-waits", "commit-comes-first", "sync-after-join", "heartbeat-as-member",
                         "heartbeat-when-due", "leaves-if-asked", "leave-once", "static-stays",
                         "commit-what-is-owned", "no-commit-in-a-rebalance", "callbacks-alternate",
-                        "commit-if-configured", "commit-waits", "lost-was-owned", "lost-by-losing",
-                        "paused-before-revoked", "added-before-assigned", "revoked-is-removed",
+                        "commit-if-configured", "commit-waits", "commit-ends-once", "lost-was-owned",
+                        "lost-by-losing", "paused-before-revoked", "added-before-assigned",
+                        "revoked-for-cause", "taken-is-revoked", "goodbye-is-said", "revoked-is-removed",
                         "assigned-is-enabled", "forget-then-fail", "errors-are-told",
                         "stalled-member-leaves"}
 
@@ -205,6 +214,10 @@ Init ==
              leave_asked |-> FALSE,
              enable_due |-> FALSE,
              callback |-> "none",
+             has |-> FALSE,
+             assigned |-> FALSE,
+             taken |-> FALSE,
+             stays |-> FALSE,
              suspect |-> FALSE,
              fault |-> "none"]
 
@@ -763,24 +776,28 @@ RebalancePollLimitReached(s) ==
                         s9 == IF s8.fault = "none" /\ ~s8.pending_said
                               THEN [s8 EXCEPT !.fault = "paused-before-revoked"]
                               ELSE s8
-                        s10 == IF s9.fault = "none" /\ ~(~(s9.lost \/ s9.leaving) \/ s9.owned)
-                               THEN [s9 EXCEPT !.fault = "lost-was-owned"]
+                        s10 == IF /\ s9.fault = "none"
+                                  /\ ~(s9.taken \/ s9.lost \/ s9.leaving \/ s9.rejoin_due)
+                               THEN [s9 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s9
-                        s11 == IF /\ s10.fault = "none"
-                                  /\ ~(~s10.lost \/ s10.given /= "member" \/ ~s10.assign_due)
-                               THEN [s10 EXCEPT !.fault = "lost-by-losing"]
+                        s11 == IF s10.fault = "none" /\ ~(~(s10.lost \/ s10.leaving) \/ s10.owned)
+                               THEN [s10 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s10
                         s12 == IF /\ s11.fault = "none"
-                                  /\ ~(\/ s11.commit_done
-                                       \/ ~(s11.auto_commit /\ s11.owned)
-                                       \/ s11.lost
-                                       \/ s11.leaving)
-                               THEN [s11 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(~s11.lost \/ s11.given /= "member" \/ ~s11.assign_due)
+                               THEN [s11 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s11
-                    IN  [s12 EXCEPT !.revoke_due = TRUE]
+                        s13 == IF /\ s12.fault = "none"
+                                  /\ ~(\/ s12.commit_done
+                                       \/ ~(s12.auto_commit /\ s12.owned)
+                                       \/ s12.lost
+                                       \/ s12.leaving)
+                               THEN [s12 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s12
+                    IN  [s13 EXCEPT !.revoke_due = TRUE]
                \* PREPARE_REVOCATION.poll_limit_reached.2 [P1 L1 C2 H3]
                ELSE IF s.owned /\ s.static
-               THEN LET s13 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+               THEN LET s14 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_identity
                                          !.identity = "none",
                                          \* await_poll
@@ -797,32 +814,36 @@ RebalancePollLimitReached(s) ==
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
                                          !.poll_late = FALSE]
-                        s14 == TimeoutsHeartbeatsDisabled(s13)
-                        s15 == [s14 EXCEPT !.pending_said = TRUE]
-                        s16 == IF s15.fault = "none" /\ ~(~s15.revoke_due)
-                               THEN [s15 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s15
-                        s17 == IF s16.fault = "none" /\ ~s16.pending_said
-                               THEN [s16 EXCEPT !.fault = "paused-before-revoked"]
+                        s15 == TimeoutsHeartbeatsDisabled(s14)
+                        s16 == [s15 EXCEPT !.pending_said = TRUE]
+                        s17 == IF s16.fault = "none" /\ ~(~s16.revoke_due)
+                               THEN [s16 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s16
-                        s18 == IF s17.fault = "none" /\ ~(~(s17.lost \/ s17.leaving) \/ s17.owned)
-                               THEN [s17 EXCEPT !.fault = "lost-was-owned"]
+                        s18 == IF s17.fault = "none" /\ ~s17.pending_said
+                               THEN [s17 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s17
                         s19 == IF /\ s18.fault = "none"
-                                  /\ ~(~s18.lost \/ s18.given /= "member" \/ ~s18.assign_due)
-                               THEN [s18 EXCEPT !.fault = "lost-by-losing"]
+                                  /\ ~(s18.taken \/ s18.lost \/ s18.leaving \/ s18.rejoin_due)
+                               THEN [s18 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s18
-                        s20 == IF /\ s19.fault = "none"
-                                  /\ ~(\/ s19.commit_done
-                                       \/ ~(s19.auto_commit /\ s19.owned)
-                                       \/ s19.lost
-                                       \/ s19.leaving)
-                               THEN [s19 EXCEPT !.fault = "commit-comes-first"]
+                        s20 == IF s19.fault = "none" /\ ~(~(s19.lost \/ s19.leaving) \/ s19.owned)
+                               THEN [s19 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s19
-                    IN  [s20 EXCEPT !.revoke_due = TRUE]
+                        s21 == IF /\ s20.fault = "none"
+                                  /\ ~(~s20.lost \/ s20.given /= "member" \/ ~s20.assign_due)
+                               THEN [s20 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s20
+                        s22 == IF /\ s21.fault = "none"
+                                  /\ ~(\/ s21.commit_done
+                                       \/ ~(s21.auto_commit /\ s21.owned)
+                                       \/ s21.lost
+                                       \/ s21.leaving)
+                               THEN [s21 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s21
+                    IN  [s22 EXCEPT !.revoke_due = TRUE]
                \* PREPARE_REVOCATION.poll_limit_reached.3 [P1 H3]
                ELSE IF ~s.owned /\ ~s.static
-               THEN LET s21 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s23 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
                                          \* await_poll
@@ -831,25 +852,25 @@ RebalancePollLimitReached(s) ==
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE]
-                        s22 == IF s21.fault = "none" /\ ~s21.coordinator_known
-                               THEN [s21 EXCEPT !.fault = "to-a-known-coordinator"]
-                               ELSE s21
-                        s23 == IF s22.fault = "none" /\ ~(s22.given /= "none" /\ ~s22.said_goodbye)
-                               THEN [s22 EXCEPT !.fault = "leave-once"]
-                               ELSE s22
-                        s24 == IF s23.fault = "none" /\ ~(~s23.static)
-                               THEN [s23 EXCEPT !.fault = "static-stays"]
+                        s24 == IF s23.fault = "none" /\ ~s23.coordinator_known
+                               THEN [s23 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s23
-                        s25 == [s24 EXCEPT !.said_goodbye = TRUE,
+                        s25 == IF s24.fault = "none" /\ ~(s24.given /= "none" /\ ~s24.said_goodbye)
+                               THEN [s24 EXCEPT !.fault = "leave-once"]
+                               ELSE s24
+                        s26 == IF s25.fault = "none" /\ ~(~s25.static)
+                               THEN [s25 EXCEPT !.fault = "static-stays"]
+                               ELSE s25
+                        s27 == [s26 EXCEPT !.said_goodbye = TRUE,
                                            !.left = TRUE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s25)
+                    IN  TimeoutsHeartbeatsDisabled(s27)
                \* PREPARE_REVOCATION.poll_limit_reached.4 [P1 L1 H3]
                ELSE IF ~s.owned /\ s.static
-               THEN LET s26 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s28 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
                                          \* await_poll
@@ -862,12 +883,12 @@ RebalancePollLimitReached(s) ==
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
                                          !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s26)
+                    IN  TimeoutsHeartbeatsDisabled(s28)
                ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.poll_limit_reached.1 [P1 C2 H3]
                IF s.owned /\ ~s.static
-               THEN LET s27 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+               THEN LET s29 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_identity
                                          !.identity = "none",
                                          \* await_poll
@@ -880,47 +901,51 @@ RebalancePollLimitReached(s) ==
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
                                          !.will_own = FALSE]
-                        s28 == IF s27.fault = "none" /\ ~s27.coordinator_known
-                               THEN [s27 EXCEPT !.fault = "to-a-known-coordinator"]
-                               ELSE s27
-                        s29 == IF s28.fault = "none" /\ ~(s28.given /= "none" /\ ~s28.said_goodbye)
-                               THEN [s28 EXCEPT !.fault = "leave-once"]
-                               ELSE s28
-                        s30 == IF s29.fault = "none" /\ ~(~s29.static)
-                               THEN [s29 EXCEPT !.fault = "static-stays"]
+                        s30 == IF s29.fault = "none" /\ ~s29.coordinator_known
+                               THEN [s29 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s29
-                        s31 == [s30 EXCEPT !.said_goodbye = TRUE,
+                        s31 == IF s30.fault = "none" /\ ~(s30.given /= "none" /\ ~s30.said_goodbye)
+                               THEN [s30 EXCEPT !.fault = "leave-once"]
+                               ELSE s30
+                        s32 == IF s31.fault = "none" /\ ~(~s31.static)
+                               THEN [s31 EXCEPT !.fault = "static-stays"]
+                               ELSE s31
+                        s33 == [s32 EXCEPT !.said_goodbye = TRUE,
                                            !.left = TRUE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s32 == TimeoutsHeartbeatsDisabled(s31)
-                        s33 == [s32 EXCEPT !.pending_said = TRUE]
-                        s34 == IF s33.fault = "none" /\ ~(~s33.revoke_due)
-                               THEN [s33 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s33
-                        s35 == IF s34.fault = "none" /\ ~s34.pending_said
-                               THEN [s34 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s34
-                        s36 == IF s35.fault = "none" /\ ~(~(s35.lost \/ s35.leaving) \/ s35.owned)
-                               THEN [s35 EXCEPT !.fault = "lost-was-owned"]
+                        s34 == TimeoutsHeartbeatsDisabled(s33)
+                        s35 == [s34 EXCEPT !.pending_said = TRUE]
+                        s36 == IF s35.fault = "none" /\ ~(~s35.revoke_due)
+                               THEN [s35 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s35
-                        s37 == IF /\ s36.fault = "none"
-                                  /\ ~(~s36.lost \/ s36.given /= "member" \/ ~s36.assign_due)
-                               THEN [s36 EXCEPT !.fault = "lost-by-losing"]
+                        s37 == IF s36.fault = "none" /\ ~s36.pending_said
+                               THEN [s36 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s36
                         s38 == IF /\ s37.fault = "none"
-                                  /\ ~(\/ s37.commit_done
-                                       \/ ~(s37.auto_commit /\ s37.owned)
-                                       \/ s37.lost
-                                       \/ s37.leaving)
-                               THEN [s37 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(s37.taken \/ s37.lost \/ s37.leaving \/ s37.rejoin_due)
+                               THEN [s37 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s37
-                    IN  [s38 EXCEPT !.revoke_due = TRUE]
+                        s39 == IF s38.fault = "none" /\ ~(~(s38.lost \/ s38.leaving) \/ s38.owned)
+                               THEN [s38 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s38
+                        s40 == IF /\ s39.fault = "none"
+                                  /\ ~(~s39.lost \/ s39.given /= "member" \/ ~s39.assign_due)
+                               THEN [s39 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s39
+                        s41 == IF /\ s40.fault = "none"
+                                  /\ ~(\/ s40.commit_done
+                                       \/ ~(s40.auto_commit /\ s40.owned)
+                                       \/ s40.lost
+                                       \/ s40.leaving)
+                               THEN [s40 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s40
+                    IN  [s41 EXCEPT !.revoke_due = TRUE]
                \* PARTITION_REVOKED.poll_limit_reached.2 [P1 L1 C2 H3]
                ELSE IF s.owned /\ s.static
-               THEN LET s39 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+               THEN LET s42 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_identity
                                          !.identity = "none",
                                          \* await_poll
@@ -937,32 +962,36 @@ RebalancePollLimitReached(s) ==
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
                                          !.poll_late = FALSE]
-                        s40 == TimeoutsHeartbeatsDisabled(s39)
-                        s41 == [s40 EXCEPT !.pending_said = TRUE]
-                        s42 == IF s41.fault = "none" /\ ~(~s41.revoke_due)
-                               THEN [s41 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s41
-                        s43 == IF s42.fault = "none" /\ ~s42.pending_said
-                               THEN [s42 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s42
-                        s44 == IF s43.fault = "none" /\ ~(~(s43.lost \/ s43.leaving) \/ s43.owned)
-                               THEN [s43 EXCEPT !.fault = "lost-was-owned"]
-                               ELSE s43
-                        s45 == IF /\ s44.fault = "none"
-                                  /\ ~(~s44.lost \/ s44.given /= "member" \/ ~s44.assign_due)
-                               THEN [s44 EXCEPT !.fault = "lost-by-losing"]
+                        s43 == TimeoutsHeartbeatsDisabled(s42)
+                        s44 == [s43 EXCEPT !.pending_said = TRUE]
+                        s45 == IF s44.fault = "none" /\ ~(~s44.revoke_due)
+                               THEN [s44 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s44
-                        s46 == IF /\ s45.fault = "none"
-                                  /\ ~(\/ s45.commit_done
-                                       \/ ~(s45.auto_commit /\ s45.owned)
-                                       \/ s45.lost
-                                       \/ s45.leaving)
-                               THEN [s45 EXCEPT !.fault = "commit-comes-first"]
+                        s46 == IF s45.fault = "none" /\ ~s45.pending_said
+                               THEN [s45 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s45
-                    IN  [s46 EXCEPT !.revoke_due = TRUE]
+                        s47 == IF /\ s46.fault = "none"
+                                  /\ ~(s46.taken \/ s46.lost \/ s46.leaving \/ s46.rejoin_due)
+                               THEN [s46 EXCEPT !.fault = "revoked-for-cause"]
+                               ELSE s46
+                        s48 == IF s47.fault = "none" /\ ~(~(s47.lost \/ s47.leaving) \/ s47.owned)
+                               THEN [s47 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s47
+                        s49 == IF /\ s48.fault = "none"
+                                  /\ ~(~s48.lost \/ s48.given /= "member" \/ ~s48.assign_due)
+                               THEN [s48 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s48
+                        s50 == IF /\ s49.fault = "none"
+                                  /\ ~(\/ s49.commit_done
+                                       \/ ~(s49.auto_commit /\ s49.owned)
+                                       \/ s49.lost
+                                       \/ s49.leaving)
+                               THEN [s49 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s49
+                    IN  [s50 EXCEPT !.revoke_due = TRUE]
                \* PARTITION_REVOKED.poll_limit_reached.3 [P1 H3]
                ELSE IF ~s.owned /\ ~s.static
-               THEN LET s47 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s51 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
                                          \* await_poll
@@ -971,25 +1000,25 @@ RebalancePollLimitReached(s) ==
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE]
-                        s48 == IF s47.fault = "none" /\ ~s47.coordinator_known
-                               THEN [s47 EXCEPT !.fault = "to-a-known-coordinator"]
-                               ELSE s47
-                        s49 == IF s48.fault = "none" /\ ~(s48.given /= "none" /\ ~s48.said_goodbye)
-                               THEN [s48 EXCEPT !.fault = "leave-once"]
-                               ELSE s48
-                        s50 == IF s49.fault = "none" /\ ~(~s49.static)
-                               THEN [s49 EXCEPT !.fault = "static-stays"]
-                               ELSE s49
-                        s51 == [s50 EXCEPT !.said_goodbye = TRUE,
+                        s52 == IF s51.fault = "none" /\ ~s51.coordinator_known
+                               THEN [s51 EXCEPT !.fault = "to-a-known-coordinator"]
+                               ELSE s51
+                        s53 == IF s52.fault = "none" /\ ~(s52.given /= "none" /\ ~s52.said_goodbye)
+                               THEN [s52 EXCEPT !.fault = "leave-once"]
+                               ELSE s52
+                        s54 == IF s53.fault = "none" /\ ~(~s53.static)
+                               THEN [s53 EXCEPT !.fault = "static-stays"]
+                               ELSE s53
+                        s55 == [s54 EXCEPT !.said_goodbye = TRUE,
                                            !.left = TRUE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s51)
+                    IN  TimeoutsHeartbeatsDisabled(s55)
                \* PARTITION_REVOKED.poll_limit_reached.4 [P1 L1 H3]
                ELSE IF ~s.owned /\ s.static
-               THEN LET s52 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s56 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
                                          \* await_poll
@@ -1002,12 +1031,12 @@ RebalancePollLimitReached(s) ==
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
                                          !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s52)
+                    IN  TimeoutsHeartbeatsDisabled(s56)
                ELSE s
           [] at = "COMPLETING_REBALANCE" ->
                \* COMPLETING_REBALANCE.poll_limit_reached.1 [P1 C2 H3]
                IF s.owned /\ ~s.static
-               THEN LET s53 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+               THEN LET s57 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_identity
                                          !.identity = "none",
                                          \* await_poll
@@ -1020,47 +1049,51 @@ RebalancePollLimitReached(s) ==
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
                                          !.will_own = FALSE]
-                        s54 == IF s53.fault = "none" /\ ~s53.coordinator_known
-                               THEN [s53 EXCEPT !.fault = "to-a-known-coordinator"]
-                               ELSE s53
-                        s55 == IF s54.fault = "none" /\ ~(s54.given /= "none" /\ ~s54.said_goodbye)
-                               THEN [s54 EXCEPT !.fault = "leave-once"]
-                               ELSE s54
-                        s56 == IF s55.fault = "none" /\ ~(~s55.static)
-                               THEN [s55 EXCEPT !.fault = "static-stays"]
-                               ELSE s55
-                        s57 == [s56 EXCEPT !.said_goodbye = TRUE,
+                        s58 == IF s57.fault = "none" /\ ~s57.coordinator_known
+                               THEN [s57 EXCEPT !.fault = "to-a-known-coordinator"]
+                               ELSE s57
+                        s59 == IF s58.fault = "none" /\ ~(s58.given /= "none" /\ ~s58.said_goodbye)
+                               THEN [s58 EXCEPT !.fault = "leave-once"]
+                               ELSE s58
+                        s60 == IF s59.fault = "none" /\ ~(~s59.static)
+                               THEN [s59 EXCEPT !.fault = "static-stays"]
+                               ELSE s59
+                        s61 == [s60 EXCEPT !.said_goodbye = TRUE,
                                            !.left = TRUE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s58 == TimeoutsHeartbeatsDisabled(s57)
-                        s59 == [s58 EXCEPT !.pending_said = TRUE]
-                        s60 == IF s59.fault = "none" /\ ~(~s59.revoke_due)
-                               THEN [s59 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s59
-                        s61 == IF s60.fault = "none" /\ ~s60.pending_said
-                               THEN [s60 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s60
-                        s62 == IF s61.fault = "none" /\ ~(~(s61.lost \/ s61.leaving) \/ s61.owned)
-                               THEN [s61 EXCEPT !.fault = "lost-was-owned"]
-                               ELSE s61
-                        s63 == IF /\ s62.fault = "none"
-                                  /\ ~(~s62.lost \/ s62.given /= "member" \/ ~s62.assign_due)
-                               THEN [s62 EXCEPT !.fault = "lost-by-losing"]
-                               ELSE s62
-                        s64 == IF /\ s63.fault = "none"
-                                  /\ ~(\/ s63.commit_done
-                                       \/ ~(s63.auto_commit /\ s63.owned)
-                                       \/ s63.lost
-                                       \/ s63.leaving)
-                               THEN [s63 EXCEPT !.fault = "commit-comes-first"]
+                        s62 == TimeoutsHeartbeatsDisabled(s61)
+                        s63 == [s62 EXCEPT !.pending_said = TRUE]
+                        s64 == IF s63.fault = "none" /\ ~(~s63.revoke_due)
+                               THEN [s63 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s63
-                    IN  [s64 EXCEPT !.revoke_due = TRUE]
+                        s65 == IF s64.fault = "none" /\ ~s64.pending_said
+                               THEN [s64 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s64
+                        s66 == IF /\ s65.fault = "none"
+                                  /\ ~(s65.taken \/ s65.lost \/ s65.leaving \/ s65.rejoin_due)
+                               THEN [s65 EXCEPT !.fault = "revoked-for-cause"]
+                               ELSE s65
+                        s67 == IF s66.fault = "none" /\ ~(~(s66.lost \/ s66.leaving) \/ s66.owned)
+                               THEN [s66 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s66
+                        s68 == IF /\ s67.fault = "none"
+                                  /\ ~(~s67.lost \/ s67.given /= "member" \/ ~s67.assign_due)
+                               THEN [s67 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s67
+                        s69 == IF /\ s68.fault = "none"
+                                  /\ ~(\/ s68.commit_done
+                                       \/ ~(s68.auto_commit /\ s68.owned)
+                                       \/ s68.lost
+                                       \/ s68.leaving)
+                               THEN [s68 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s68
+                    IN  [s69 EXCEPT !.revoke_due = TRUE]
                \* COMPLETING_REBALANCE.poll_limit_reached.2 [P1 L1 C2 H3]
                ELSE IF s.owned /\ s.static
-               THEN LET s65 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+               THEN LET s70 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_identity
                                          !.identity = "none",
                                          \* await_poll
@@ -1077,32 +1110,36 @@ RebalancePollLimitReached(s) ==
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
                                          !.poll_late = FALSE]
-                        s66 == TimeoutsHeartbeatsDisabled(s65)
-                        s67 == [s66 EXCEPT !.pending_said = TRUE]
-                        s68 == IF s67.fault = "none" /\ ~(~s67.revoke_due)
-                               THEN [s67 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s67
-                        s69 == IF s68.fault = "none" /\ ~s68.pending_said
-                               THEN [s68 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s68
-                        s70 == IF s69.fault = "none" /\ ~(~(s69.lost \/ s69.leaving) \/ s69.owned)
-                               THEN [s69 EXCEPT !.fault = "lost-was-owned"]
-                               ELSE s69
-                        s71 == IF /\ s70.fault = "none"
-                                  /\ ~(~s70.lost \/ s70.given /= "member" \/ ~s70.assign_due)
-                               THEN [s70 EXCEPT !.fault = "lost-by-losing"]
-                               ELSE s70
-                        s72 == IF /\ s71.fault = "none"
-                                  /\ ~(\/ s71.commit_done
-                                       \/ ~(s71.auto_commit /\ s71.owned)
-                                       \/ s71.lost
-                                       \/ s71.leaving)
-                               THEN [s71 EXCEPT !.fault = "commit-comes-first"]
-                               ELSE s71
-                    IN  [s72 EXCEPT !.revoke_due = TRUE]
+                        s71 == TimeoutsHeartbeatsDisabled(s70)
+                        s72 == [s71 EXCEPT !.pending_said = TRUE]
+                        s73 == IF s72.fault = "none" /\ ~(~s72.revoke_due)
+                               THEN [s72 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s72
+                        s74 == IF s73.fault = "none" /\ ~s73.pending_said
+                               THEN [s73 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s73
+                        s75 == IF /\ s74.fault = "none"
+                                  /\ ~(s74.taken \/ s74.lost \/ s74.leaving \/ s74.rejoin_due)
+                               THEN [s74 EXCEPT !.fault = "revoked-for-cause"]
+                               ELSE s74
+                        s76 == IF s75.fault = "none" /\ ~(~(s75.lost \/ s75.leaving) \/ s75.owned)
+                               THEN [s75 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s75
+                        s77 == IF /\ s76.fault = "none"
+                                  /\ ~(~s76.lost \/ s76.given /= "member" \/ ~s76.assign_due)
+                               THEN [s76 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s76
+                        s78 == IF /\ s77.fault = "none"
+                                  /\ ~(\/ s77.commit_done
+                                       \/ ~(s77.auto_commit /\ s77.owned)
+                                       \/ s77.lost
+                                       \/ s77.leaving)
+                               THEN [s77 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s77
+                    IN  [s78 EXCEPT !.revoke_due = TRUE]
                \* COMPLETING_REBALANCE.poll_limit_reached.3 [P1 H3]
                ELSE IF ~s.owned /\ ~s.static
-               THEN LET s73 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s79 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
                                          \* await_poll
@@ -1111,55 +1148,6 @@ RebalancePollLimitReached(s) ==
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE]
-                        s74 == IF s73.fault = "none" /\ ~s73.coordinator_known
-                               THEN [s73 EXCEPT !.fault = "to-a-known-coordinator"]
-                               ELSE s73
-                        s75 == IF s74.fault = "none" /\ ~(s74.given /= "none" /\ ~s74.said_goodbye)
-                               THEN [s74 EXCEPT !.fault = "leave-once"]
-                               ELSE s74
-                        s76 == IF s75.fault = "none" /\ ~(~s75.static)
-                               THEN [s75 EXCEPT !.fault = "static-stays"]
-                               ELSE s75
-                        s77 == [s76 EXCEPT !.said_goodbye = TRUE,
-                                           !.left = TRUE,
-                                           !.in_group = FALSE,
-                                           !.heartbeat_out = FALSE,
-                                           !.beat_due = FALSE,
-                                           !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s77)
-               \* COMPLETING_REBALANCE.poll_limit_reached.4 [P1 L1 H3]
-               ELSE IF ~s.owned /\ s.static
-               THEN LET s78 == [s EXCEPT !.rebalance = "UNJOINED",
-                                         \* forget_identity
-                                         !.identity = "none",
-                                         \* await_poll
-                                         !.polled = FALSE,
-                                         \* drop_rebalance
-                                         !.commit_step = "none",
-                                         !.preparing = FALSE,
-                                         !.follow_up = FALSE,
-                                         !.in_group = FALSE,
-                                         !.heartbeat_out = FALSE,
-                                         !.beat_due = FALSE,
-                                         !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s78)
-               ELSE s
-          [] at = "STABLE" ->
-               \* STABLE.poll_limit_reached.1 [P1 C2 H3]
-               IF s.owned /\ ~s.static
-               THEN LET s79 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
-                                         \* forget_identity
-                                         !.identity = "none",
-                                         \* await_poll
-                                         !.polled = FALSE,
-                                         \* lose
-                                         !.lost = TRUE,
-                                         !.callback_running = FALSE,
-                                         !.keeps = FALSE,
-                                         !.commit_step = "none",
-                                         !.preparing = FALSE,
-                                         !.follow_up = FALSE,
-                                         !.will_own = FALSE]
                         s80 == IF s79.fault = "none" /\ ~s79.coordinator_known
                                THEN [s79 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s79
@@ -1175,32 +1163,85 @@ RebalancePollLimitReached(s) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s84 == TimeoutsHeartbeatsDisabled(s83)
-                        s85 == [s84 EXCEPT !.pending_said = TRUE]
-                        s86 == IF s85.fault = "none" /\ ~(~s85.revoke_due)
-                               THEN [s85 EXCEPT !.fault = "callbacks-alternate"]
+                    IN  TimeoutsHeartbeatsDisabled(s83)
+               \* COMPLETING_REBALANCE.poll_limit_reached.4 [P1 L1 H3]
+               ELSE IF ~s.owned /\ s.static
+               THEN LET s84 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* drop_rebalance
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s84)
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.poll_limit_reached.1 [P1 C2 H3]
+               IF s.owned /\ ~s.static
+               THEN LET s85 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* await_poll
+                                         !.polled = FALSE,
+                                         \* lose
+                                         !.lost = TRUE,
+                                         !.callback_running = FALSE,
+                                         !.keeps = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.will_own = FALSE]
+                        s86 == IF s85.fault = "none" /\ ~s85.coordinator_known
+                               THEN [s85 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s85
-                        s87 == IF s86.fault = "none" /\ ~s86.pending_said
-                               THEN [s86 EXCEPT !.fault = "paused-before-revoked"]
+                        s87 == IF s86.fault = "none" /\ ~(s86.given /= "none" /\ ~s86.said_goodbye)
+                               THEN [s86 EXCEPT !.fault = "leave-once"]
                                ELSE s86
-                        s88 == IF s87.fault = "none" /\ ~(~(s87.lost \/ s87.leaving) \/ s87.owned)
-                               THEN [s87 EXCEPT !.fault = "lost-was-owned"]
+                        s88 == IF s87.fault = "none" /\ ~(~s87.static)
+                               THEN [s87 EXCEPT !.fault = "static-stays"]
                                ELSE s87
-                        s89 == IF /\ s88.fault = "none"
-                                  /\ ~(~s88.lost \/ s88.given /= "member" \/ ~s88.assign_due)
-                               THEN [s88 EXCEPT !.fault = "lost-by-losing"]
-                               ELSE s88
-                        s90 == IF /\ s89.fault = "none"
-                                  /\ ~(\/ s89.commit_done
-                                       \/ ~(s89.auto_commit /\ s89.owned)
-                                       \/ s89.lost
-                                       \/ s89.leaving)
-                               THEN [s89 EXCEPT !.fault = "commit-comes-first"]
-                               ELSE s89
-                    IN  [s90 EXCEPT !.revoke_due = TRUE]
+                        s89 == [s88 EXCEPT !.said_goodbye = TRUE,
+                                           !.left = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s90 == TimeoutsHeartbeatsDisabled(s89)
+                        s91 == [s90 EXCEPT !.pending_said = TRUE]
+                        s92 == IF s91.fault = "none" /\ ~(~s91.revoke_due)
+                               THEN [s91 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s91
+                        s93 == IF s92.fault = "none" /\ ~s92.pending_said
+                               THEN [s92 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s92
+                        s94 == IF /\ s93.fault = "none"
+                                  /\ ~(s93.taken \/ s93.lost \/ s93.leaving \/ s93.rejoin_due)
+                               THEN [s93 EXCEPT !.fault = "revoked-for-cause"]
+                               ELSE s93
+                        s95 == IF s94.fault = "none" /\ ~(~(s94.lost \/ s94.leaving) \/ s94.owned)
+                               THEN [s94 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s94
+                        s96 == IF /\ s95.fault = "none"
+                                  /\ ~(~s95.lost \/ s95.given /= "member" \/ ~s95.assign_due)
+                               THEN [s95 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s95
+                        s97 == IF /\ s96.fault = "none"
+                                  /\ ~(\/ s96.commit_done
+                                       \/ ~(s96.auto_commit /\ s96.owned)
+                                       \/ s96.lost
+                                       \/ s96.leaving)
+                               THEN [s96 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s96
+                    IN  [s97 EXCEPT !.revoke_due = TRUE]
                \* STABLE.poll_limit_reached.2 [P1 L1 C2 H3]
                ELSE IF s.owned /\ s.static
-               THEN LET s91 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+               THEN LET s98 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_identity
                                          !.identity = "none",
                                          \* await_poll
@@ -1217,59 +1258,63 @@ RebalancePollLimitReached(s) ==
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
                                          !.poll_late = FALSE]
-                        s92 == TimeoutsHeartbeatsDisabled(s91)
-                        s93 == [s92 EXCEPT !.pending_said = TRUE]
-                        s94 == IF s93.fault = "none" /\ ~(~s93.revoke_due)
-                               THEN [s93 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s93
-                        s95 == IF s94.fault = "none" /\ ~s94.pending_said
-                               THEN [s94 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s94
-                        s96 == IF s95.fault = "none" /\ ~(~(s95.lost \/ s95.leaving) \/ s95.owned)
-                               THEN [s95 EXCEPT !.fault = "lost-was-owned"]
-                               ELSE s95
-                        s97 == IF /\ s96.fault = "none"
-                                  /\ ~(~s96.lost \/ s96.given /= "member" \/ ~s96.assign_due)
-                               THEN [s96 EXCEPT !.fault = "lost-by-losing"]
-                               ELSE s96
-                        s98 == IF /\ s97.fault = "none"
-                                  /\ ~(\/ s97.commit_done
-                                       \/ ~(s97.auto_commit /\ s97.owned)
-                                       \/ s97.lost
-                                       \/ s97.leaving)
-                               THEN [s97 EXCEPT !.fault = "commit-comes-first"]
-                               ELSE s97
-                    IN  [s98 EXCEPT !.revoke_due = TRUE]
+                        s99 == TimeoutsHeartbeatsDisabled(s98)
+                        s100 == [s99 EXCEPT !.pending_said = TRUE]
+                        s101 == IF s100.fault = "none" /\ ~(~s100.revoke_due)
+                                THEN [s100 EXCEPT !.fault = "callbacks-alternate"]
+                                ELSE s100
+                        s102 == IF s101.fault = "none" /\ ~s101.pending_said
+                                THEN [s101 EXCEPT !.fault = "paused-before-revoked"]
+                                ELSE s101
+                        s103 == IF /\ s102.fault = "none"
+                                   /\ ~(s102.taken \/ s102.lost \/ s102.leaving \/ s102.rejoin_due)
+                                THEN [s102 EXCEPT !.fault = "revoked-for-cause"]
+                                ELSE s102
+                        s104 == IF s103.fault = "none" /\ ~(~(s103.lost \/ s103.leaving) \/ s103.owned)
+                                THEN [s103 EXCEPT !.fault = "lost-was-owned"]
+                                ELSE s103
+                        s105 == IF /\ s104.fault = "none"
+                                   /\ ~(~s104.lost \/ s104.given /= "member" \/ ~s104.assign_due)
+                                THEN [s104 EXCEPT !.fault = "lost-by-losing"]
+                                ELSE s104
+                        s106 == IF /\ s105.fault = "none"
+                                   /\ ~(\/ s105.commit_done
+                                        \/ ~(s105.auto_commit /\ s105.owned)
+                                        \/ s105.lost
+                                        \/ s105.leaving)
+                                THEN [s105 EXCEPT !.fault = "commit-comes-first"]
+                                ELSE s105
+                    IN  [s106 EXCEPT !.revoke_due = TRUE]
                \* STABLE.poll_limit_reached.3 [P1 H3]
                ELSE IF ~s.owned /\ ~s.static
-               THEN LET s99 == [s EXCEPT !.rebalance = "UNJOINED",
-                                         \* forget_identity
-                                         !.identity = "none",
-                                         \* await_poll
-                                         !.polled = FALSE,
-                                         \* drop_rebalance
-                                         !.commit_step = "none",
-                                         !.preparing = FALSE,
-                                         !.follow_up = FALSE]
-                        s100 == IF s99.fault = "none" /\ ~s99.coordinator_known
-                                THEN [s99 EXCEPT !.fault = "to-a-known-coordinator"]
-                                ELSE s99
-                        s101 == IF s100.fault = "none" /\ ~(s100.given /= "none" /\ ~s100.said_goodbye)
-                                THEN [s100 EXCEPT !.fault = "leave-once"]
-                                ELSE s100
-                        s102 == IF s101.fault = "none" /\ ~(~s101.static)
-                                THEN [s101 EXCEPT !.fault = "static-stays"]
-                                ELSE s101
-                        s103 == [s102 EXCEPT !.said_goodbye = TRUE,
+               THEN LET s107 == [s EXCEPT !.rebalance = "UNJOINED",
+                                          \* forget_identity
+                                          !.identity = "none",
+                                          \* await_poll
+                                          !.polled = FALSE,
+                                          \* drop_rebalance
+                                          !.commit_step = "none",
+                                          !.preparing = FALSE,
+                                          !.follow_up = FALSE]
+                        s108 == IF s107.fault = "none" /\ ~s107.coordinator_known
+                                THEN [s107 EXCEPT !.fault = "to-a-known-coordinator"]
+                                ELSE s107
+                        s109 == IF s108.fault = "none" /\ ~(s108.given /= "none" /\ ~s108.said_goodbye)
+                                THEN [s108 EXCEPT !.fault = "leave-once"]
+                                ELSE s108
+                        s110 == IF s109.fault = "none" /\ ~(~s109.static)
+                                THEN [s109 EXCEPT !.fault = "static-stays"]
+                                ELSE s109
+                        s111 == [s110 EXCEPT !.said_goodbye = TRUE,
                                              !.left = TRUE,
                                              !.in_group = FALSE,
                                              !.heartbeat_out = FALSE,
                                              !.beat_due = FALSE,
                                              !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s103)
+                    IN  TimeoutsHeartbeatsDisabled(s111)
                \* STABLE.poll_limit_reached.4 [P1 L1 H3]
                ELSE IF ~s.owned /\ s.static
-               THEN LET s104 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s112 == [s EXCEPT !.rebalance = "UNJOINED",
                                           \* forget_identity
                                           !.identity = "none",
                                           \* await_poll
@@ -1282,12 +1327,12 @@ RebalancePollLimitReached(s) ==
                                           !.heartbeat_out = FALSE,
                                           !.beat_due = FALSE,
                                           !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s104)
+                    IN  TimeoutsHeartbeatsDisabled(s112)
                ELSE s
           [] at = "PREPARING_REBALANCE" ->
                \* PREPARING_REBALANCE.poll_limit_reached.1 [P1 C2 H3]
                IF s.identity = "member" /\ s.owned /\ ~s.static
-               THEN LET s105 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+               THEN LET s113 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                           \* forget_identity
                                           !.identity = "none",
                                           \* await_poll
@@ -1300,47 +1345,51 @@ RebalancePollLimitReached(s) ==
                                           !.preparing = FALSE,
                                           !.follow_up = FALSE,
                                           !.will_own = FALSE]
-                        s106 == IF s105.fault = "none" /\ ~s105.coordinator_known
-                                THEN [s105 EXCEPT !.fault = "to-a-known-coordinator"]
-                                ELSE s105
-                        s107 == IF s106.fault = "none" /\ ~(s106.given /= "none" /\ ~s106.said_goodbye)
-                                THEN [s106 EXCEPT !.fault = "leave-once"]
-                                ELSE s106
-                        s108 == IF s107.fault = "none" /\ ~(~s107.static)
-                                THEN [s107 EXCEPT !.fault = "static-stays"]
-                                ELSE s107
-                        s109 == [s108 EXCEPT !.said_goodbye = TRUE,
+                        s114 == IF s113.fault = "none" /\ ~s113.coordinator_known
+                                THEN [s113 EXCEPT !.fault = "to-a-known-coordinator"]
+                                ELSE s113
+                        s115 == IF s114.fault = "none" /\ ~(s114.given /= "none" /\ ~s114.said_goodbye)
+                                THEN [s114 EXCEPT !.fault = "leave-once"]
+                                ELSE s114
+                        s116 == IF s115.fault = "none" /\ ~(~s115.static)
+                                THEN [s115 EXCEPT !.fault = "static-stays"]
+                                ELSE s115
+                        s117 == [s116 EXCEPT !.said_goodbye = TRUE,
                                              !.left = TRUE,
                                              !.in_group = FALSE,
                                              !.heartbeat_out = FALSE,
                                              !.beat_due = FALSE,
                                              !.poll_late = FALSE]
-                        s110 == TimeoutsHeartbeatsDisabled(s109)
-                        s111 == [s110 EXCEPT !.pending_said = TRUE]
-                        s112 == IF s111.fault = "none" /\ ~(~s111.revoke_due)
-                                THEN [s111 EXCEPT !.fault = "callbacks-alternate"]
-                                ELSE s111
-                        s113 == IF s112.fault = "none" /\ ~s112.pending_said
-                                THEN [s112 EXCEPT !.fault = "paused-before-revoked"]
-                                ELSE s112
-                        s114 == IF s113.fault = "none" /\ ~(~(s113.lost \/ s113.leaving) \/ s113.owned)
-                                THEN [s113 EXCEPT !.fault = "lost-was-owned"]
-                                ELSE s113
-                        s115 == IF /\ s114.fault = "none"
-                                   /\ ~(~s114.lost \/ s114.given /= "member" \/ ~s114.assign_due)
-                                THEN [s114 EXCEPT !.fault = "lost-by-losing"]
-                                ELSE s114
-                        s116 == IF /\ s115.fault = "none"
-                                   /\ ~(\/ s115.commit_done
-                                        \/ ~(s115.auto_commit /\ s115.owned)
-                                        \/ s115.lost
-                                        \/ s115.leaving)
-                                THEN [s115 EXCEPT !.fault = "commit-comes-first"]
-                                ELSE s115
-                    IN  [s116 EXCEPT !.revoke_due = TRUE]
+                        s118 == TimeoutsHeartbeatsDisabled(s117)
+                        s119 == [s118 EXCEPT !.pending_said = TRUE]
+                        s120 == IF s119.fault = "none" /\ ~(~s119.revoke_due)
+                                THEN [s119 EXCEPT !.fault = "callbacks-alternate"]
+                                ELSE s119
+                        s121 == IF s120.fault = "none" /\ ~s120.pending_said
+                                THEN [s120 EXCEPT !.fault = "paused-before-revoked"]
+                                ELSE s120
+                        s122 == IF /\ s121.fault = "none"
+                                   /\ ~(s121.taken \/ s121.lost \/ s121.leaving \/ s121.rejoin_due)
+                                THEN [s121 EXCEPT !.fault = "revoked-for-cause"]
+                                ELSE s121
+                        s123 == IF s122.fault = "none" /\ ~(~(s122.lost \/ s122.leaving) \/ s122.owned)
+                                THEN [s122 EXCEPT !.fault = "lost-was-owned"]
+                                ELSE s122
+                        s124 == IF /\ s123.fault = "none"
+                                   /\ ~(~s123.lost \/ s123.given /= "member" \/ ~s123.assign_due)
+                                THEN [s123 EXCEPT !.fault = "lost-by-losing"]
+                                ELSE s123
+                        s125 == IF /\ s124.fault = "none"
+                                   /\ ~(\/ s124.commit_done
+                                        \/ ~(s124.auto_commit /\ s124.owned)
+                                        \/ s124.lost
+                                        \/ s124.leaving)
+                                THEN [s124 EXCEPT !.fault = "commit-comes-first"]
+                                ELSE s124
+                    IN  [s125 EXCEPT !.revoke_due = TRUE]
                \* PREPARING_REBALANCE.poll_limit_reached.2 [P1 L1 C2 H3]
                ELSE IF s.identity = "member" /\ s.owned /\ s.static
-               THEN LET s117 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+               THEN LET s126 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                           \* forget_identity
                                           !.identity = "none",
                                           \* await_poll
@@ -1357,32 +1406,36 @@ RebalancePollLimitReached(s) ==
                                           !.heartbeat_out = FALSE,
                                           !.beat_due = FALSE,
                                           !.poll_late = FALSE]
-                        s118 == TimeoutsHeartbeatsDisabled(s117)
-                        s119 == [s118 EXCEPT !.pending_said = TRUE]
-                        s120 == IF s119.fault = "none" /\ ~(~s119.revoke_due)
-                                THEN [s119 EXCEPT !.fault = "callbacks-alternate"]
-                                ELSE s119
-                        s121 == IF s120.fault = "none" /\ ~s120.pending_said
-                                THEN [s120 EXCEPT !.fault = "paused-before-revoked"]
-                                ELSE s120
-                        s122 == IF s121.fault = "none" /\ ~(~(s121.lost \/ s121.leaving) \/ s121.owned)
-                                THEN [s121 EXCEPT !.fault = "lost-was-owned"]
-                                ELSE s121
-                        s123 == IF /\ s122.fault = "none"
-                                   /\ ~(~s122.lost \/ s122.given /= "member" \/ ~s122.assign_due)
-                                THEN [s122 EXCEPT !.fault = "lost-by-losing"]
-                                ELSE s122
-                        s124 == IF /\ s123.fault = "none"
-                                   /\ ~(\/ s123.commit_done
-                                        \/ ~(s123.auto_commit /\ s123.owned)
-                                        \/ s123.lost
-                                        \/ s123.leaving)
-                                THEN [s123 EXCEPT !.fault = "commit-comes-first"]
-                                ELSE s123
-                    IN  [s124 EXCEPT !.revoke_due = TRUE]
+                        s127 == TimeoutsHeartbeatsDisabled(s126)
+                        s128 == [s127 EXCEPT !.pending_said = TRUE]
+                        s129 == IF s128.fault = "none" /\ ~(~s128.revoke_due)
+                                THEN [s128 EXCEPT !.fault = "callbacks-alternate"]
+                                ELSE s128
+                        s130 == IF s129.fault = "none" /\ ~s129.pending_said
+                                THEN [s129 EXCEPT !.fault = "paused-before-revoked"]
+                                ELSE s129
+                        s131 == IF /\ s130.fault = "none"
+                                   /\ ~(s130.taken \/ s130.lost \/ s130.leaving \/ s130.rejoin_due)
+                                THEN [s130 EXCEPT !.fault = "revoked-for-cause"]
+                                ELSE s130
+                        s132 == IF s131.fault = "none" /\ ~(~(s131.lost \/ s131.leaving) \/ s131.owned)
+                                THEN [s131 EXCEPT !.fault = "lost-was-owned"]
+                                ELSE s131
+                        s133 == IF /\ s132.fault = "none"
+                                   /\ ~(~s132.lost \/ s132.given /= "member" \/ ~s132.assign_due)
+                                THEN [s132 EXCEPT !.fault = "lost-by-losing"]
+                                ELSE s132
+                        s134 == IF /\ s133.fault = "none"
+                                   /\ ~(\/ s133.commit_done
+                                        \/ ~(s133.auto_commit /\ s133.owned)
+                                        \/ s133.lost
+                                        \/ s133.leaving)
+                                THEN [s133 EXCEPT !.fault = "commit-comes-first"]
+                                ELSE s133
+                    IN  [s134 EXCEPT !.revoke_due = TRUE]
                \* PREPARING_REBALANCE.poll_limit_reached.3 [P1 H3]
                ELSE IF s.identity = "member" /\ ~s.owned /\ ~s.static
-               THEN LET s125 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s135 == [s EXCEPT !.rebalance = "UNJOINED",
                                           \* forget_identity
                                           !.identity = "none",
                                           \* await_poll
@@ -1391,25 +1444,25 @@ RebalancePollLimitReached(s) ==
                                           !.commit_step = "none",
                                           !.preparing = FALSE,
                                           !.follow_up = FALSE]
-                        s126 == IF s125.fault = "none" /\ ~s125.coordinator_known
-                                THEN [s125 EXCEPT !.fault = "to-a-known-coordinator"]
-                                ELSE s125
-                        s127 == IF s126.fault = "none" /\ ~(s126.given /= "none" /\ ~s126.said_goodbye)
-                                THEN [s126 EXCEPT !.fault = "leave-once"]
-                                ELSE s126
-                        s128 == IF s127.fault = "none" /\ ~(~s127.static)
-                                THEN [s127 EXCEPT !.fault = "static-stays"]
-                                ELSE s127
-                        s129 == [s128 EXCEPT !.said_goodbye = TRUE,
+                        s136 == IF s135.fault = "none" /\ ~s135.coordinator_known
+                                THEN [s135 EXCEPT !.fault = "to-a-known-coordinator"]
+                                ELSE s135
+                        s137 == IF s136.fault = "none" /\ ~(s136.given /= "none" /\ ~s136.said_goodbye)
+                                THEN [s136 EXCEPT !.fault = "leave-once"]
+                                ELSE s136
+                        s138 == IF s137.fault = "none" /\ ~(~s137.static)
+                                THEN [s137 EXCEPT !.fault = "static-stays"]
+                                ELSE s137
+                        s139 == [s138 EXCEPT !.said_goodbye = TRUE,
                                              !.left = TRUE,
                                              !.in_group = FALSE,
                                              !.heartbeat_out = FALSE,
                                              !.beat_due = FALSE,
                                              !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s129)
+                    IN  TimeoutsHeartbeatsDisabled(s139)
                \* PREPARING_REBALANCE.poll_limit_reached.4 [P1 L1 H3]
                ELSE IF s.identity = "member" /\ ~s.owned /\ s.static
-               THEN LET s130 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s140 == [s EXCEPT !.rebalance = "UNJOINED",
                                           \* forget_identity
                                           !.identity = "none",
                                           \* await_poll
@@ -1422,7 +1475,7 @@ RebalancePollLimitReached(s) ==
                                           !.heartbeat_out = FALSE,
                                           !.beat_due = FALSE,
                                           !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s130)
+                    IN  TimeoutsHeartbeatsDisabled(s140)
                \* PREPARING_REBALANCE.poll_limit_reached.5 [P1]
                ELSE IF s.identity /= "member"
                THEN IF s.fault = "none"
@@ -1432,7 +1485,7 @@ RebalancePollLimitReached(s) ==
           [] at = "REVOKING_PARTITION" ->
                \* REVOKING_PARTITION.poll_limit_reached.1 [P1 P3 C2 H3]
                IF s.identity = "member" /\ ~s.leaving /\ ~s.callback_running /\ ~s.static
-               THEN LET s131 == \* forget_identity
+               THEN LET s141 == \* forget_identity
                                 [s EXCEPT !.identity = "none",
                                           \* await_poll
                                           !.polled = FALSE,
@@ -1441,25 +1494,25 @@ RebalancePollLimitReached(s) ==
                                           !.keeps = FALSE,
                                           !.follow_up = FALSE,
                                           !.will_own = FALSE]
-                        s132 == IF s131.fault = "none" /\ ~s131.coordinator_known
-                                THEN [s131 EXCEPT !.fault = "to-a-known-coordinator"]
-                                ELSE s131
-                        s133 == IF s132.fault = "none" /\ ~(s132.given /= "none" /\ ~s132.said_goodbye)
-                                THEN [s132 EXCEPT !.fault = "leave-once"]
-                                ELSE s132
-                        s134 == IF s133.fault = "none" /\ ~(~s133.static)
-                                THEN [s133 EXCEPT !.fault = "static-stays"]
-                                ELSE s133
-                        s135 == [s134 EXCEPT !.said_goodbye = TRUE,
+                        s142 == IF s141.fault = "none" /\ ~s141.coordinator_known
+                                THEN [s141 EXCEPT !.fault = "to-a-known-coordinator"]
+                                ELSE s141
+                        s143 == IF s142.fault = "none" /\ ~(s142.given /= "none" /\ ~s142.said_goodbye)
+                                THEN [s142 EXCEPT !.fault = "leave-once"]
+                                ELSE s142
+                        s144 == IF s143.fault = "none" /\ ~(~s143.static)
+                                THEN [s143 EXCEPT !.fault = "static-stays"]
+                                ELSE s143
+                        s145 == [s144 EXCEPT !.said_goodbye = TRUE,
                                              !.left = TRUE,
                                              !.in_group = FALSE,
                                              !.heartbeat_out = FALSE,
                                              !.beat_due = FALSE,
                                              !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s135)
+                    IN  TimeoutsHeartbeatsDisabled(s145)
                \* REVOKING_PARTITION.poll_limit_reached.2 [P1 P3 L1 C2 H3]
                ELSE IF s.identity = "member" /\ ~s.leaving /\ ~s.callback_running /\ s.static
-               THEN LET s136 == \* forget_identity
+               THEN LET s146 == \* forget_identity
                                 [s EXCEPT !.identity = "none",
                                           \* await_poll
                                           !.polled = FALSE,
@@ -1472,32 +1525,32 @@ RebalancePollLimitReached(s) ==
                                           !.heartbeat_out = FALSE,
                                           !.beat_due = FALSE,
                                           !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s136)
+                    IN  TimeoutsHeartbeatsDisabled(s146)
                \* REVOKING_PARTITION.poll_limit_reached.3 [P1 H3]
                ELSE IF s.identity = "member" /\ ~s.leaving /\ s.callback_running /\ ~s.static
-               THEN LET s137 == \* forget_identity
+               THEN LET s147 == \* forget_identity
                                 [s EXCEPT !.identity = "none",
                                           \* await_poll
                                           !.polled = FALSE]
-                        s138 == IF s137.fault = "none" /\ ~s137.coordinator_known
-                                THEN [s137 EXCEPT !.fault = "to-a-known-coordinator"]
-                                ELSE s137
-                        s139 == IF s138.fault = "none" /\ ~(s138.given /= "none" /\ ~s138.said_goodbye)
-                                THEN [s138 EXCEPT !.fault = "leave-once"]
-                                ELSE s138
-                        s140 == IF s139.fault = "none" /\ ~(~s139.static)
-                                THEN [s139 EXCEPT !.fault = "static-stays"]
-                                ELSE s139
-                        s141 == [s140 EXCEPT !.said_goodbye = TRUE,
+                        s148 == IF s147.fault = "none" /\ ~s147.coordinator_known
+                                THEN [s147 EXCEPT !.fault = "to-a-known-coordinator"]
+                                ELSE s147
+                        s149 == IF s148.fault = "none" /\ ~(s148.given /= "none" /\ ~s148.said_goodbye)
+                                THEN [s148 EXCEPT !.fault = "leave-once"]
+                                ELSE s148
+                        s150 == IF s149.fault = "none" /\ ~(~s149.static)
+                                THEN [s149 EXCEPT !.fault = "static-stays"]
+                                ELSE s149
+                        s151 == [s150 EXCEPT !.said_goodbye = TRUE,
                                              !.left = TRUE,
                                              !.in_group = FALSE,
                                              !.heartbeat_out = FALSE,
                                              !.beat_due = FALSE,
                                              !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s141)
+                    IN  TimeoutsHeartbeatsDisabled(s151)
                \* REVOKING_PARTITION.poll_limit_reached.4 [P1 L1 H3]
                ELSE IF s.identity = "member" /\ ~s.leaving /\ s.callback_running /\ s.static
-               THEN LET s142 == \* forget_identity
+               THEN LET s152 == \* forget_identity
                                 [s EXCEPT !.identity = "none",
                                           \* await_poll
                                           !.polled = FALSE,
@@ -1505,7 +1558,7 @@ RebalancePollLimitReached(s) ==
                                           !.heartbeat_out = FALSE,
                                           !.beat_due = FALSE,
                                           !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s142)
+                    IN  TimeoutsHeartbeatsDisabled(s152)
                \* REVOKING_PARTITION.poll_limit_reached.6 [P1]
                ELSE IF s.identity /= "member"
                THEN IF s.fault = "none"
@@ -1515,29 +1568,29 @@ RebalancePollLimitReached(s) ==
           [] at = "ASSIGNING_PARTITIONS" ->
                \* ASSIGNING_PARTITIONS.poll_limit_reached.1 [P1 H3]
                IF s.identity = "member" /\ ~s.static
-               THEN LET s143 == \* forget_identity
+               THEN LET s153 == \* forget_identity
                                 [s EXCEPT !.identity = "none",
                                           \* await_poll
                                           !.polled = FALSE]
-                        s144 == IF s143.fault = "none" /\ ~s143.coordinator_known
-                                THEN [s143 EXCEPT !.fault = "to-a-known-coordinator"]
-                                ELSE s143
-                        s145 == IF s144.fault = "none" /\ ~(s144.given /= "none" /\ ~s144.said_goodbye)
-                                THEN [s144 EXCEPT !.fault = "leave-once"]
-                                ELSE s144
-                        s146 == IF s145.fault = "none" /\ ~(~s145.static)
-                                THEN [s145 EXCEPT !.fault = "static-stays"]
-                                ELSE s145
-                        s147 == [s146 EXCEPT !.said_goodbye = TRUE,
+                        s154 == IF s153.fault = "none" /\ ~s153.coordinator_known
+                                THEN [s153 EXCEPT !.fault = "to-a-known-coordinator"]
+                                ELSE s153
+                        s155 == IF s154.fault = "none" /\ ~(s154.given /= "none" /\ ~s154.said_goodbye)
+                                THEN [s154 EXCEPT !.fault = "leave-once"]
+                                ELSE s154
+                        s156 == IF s155.fault = "none" /\ ~(~s155.static)
+                                THEN [s155 EXCEPT !.fault = "static-stays"]
+                                ELSE s155
+                        s157 == [s156 EXCEPT !.said_goodbye = TRUE,
                                              !.left = TRUE,
                                              !.in_group = FALSE,
                                              !.heartbeat_out = FALSE,
                                              !.beat_due = FALSE,
                                              !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s147)
+                    IN  TimeoutsHeartbeatsDisabled(s157)
                \* ASSIGNING_PARTITIONS.poll_limit_reached.2 [P1 L1 H3]
                ELSE IF s.identity = "member" /\ s.static
-               THEN LET s148 == \* forget_identity
+               THEN LET s158 == \* forget_identity
                                 [s EXCEPT !.identity = "none",
                                           \* await_poll
                                           !.polled = FALSE,
@@ -1545,7 +1598,7 @@ RebalancePollLimitReached(s) ==
                                           !.heartbeat_out = FALSE,
                                           !.beat_due = FALSE,
                                           !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s148)
+                    IN  TimeoutsHeartbeatsDisabled(s158)
                \* ASSIGNING_PARTITIONS.poll_limit_reached.3 [P1]
                ELSE IF s.identity /= "member"
                THEN IF s.fault = "none"
@@ -1945,65 +1998,74 @@ RebalanceCommitNeeded(s) ==
                         s7 == IF s6.fault = "none" /\ ~(~s6.commit_rests)
                               THEN [s6 EXCEPT !.fault = "commit-waits"]
                               ELSE s6
-                    IN  [s7 EXCEPT !.commit_out = TRUE]
+                        s8 == IF s7.fault = "none" /\ ~(~s7.commit_done)
+                              THEN [s7 EXCEPT !.fault = "commit-ends-once"]
+                              ELSE s7
+                    IN  [s8 EXCEPT !.commit_out = TRUE]
                ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.commit_needed.1 [D4 M1 M3]
                IF s.commit_step = "blocked" /\ s.coordinator_known
-               THEN LET s8 == \* send_offset_commit
+               THEN LET s9 == \* send_offset_commit
                               [s EXCEPT !.commit_step = "out"]
-                        s9 == IF s8.fault = "none" /\ ~(~s8.commit_out)
-                              THEN [s8 EXCEPT !.fault = "one-commit"]
-                              ELSE s8
-                        s10 == IF s9.fault = "none" /\ ~s9.coordinator_known
-                               THEN [s9 EXCEPT !.fault = "to-a-known-coordinator"]
+                        s10 == IF s9.fault = "none" /\ ~(~s9.commit_out)
+                               THEN [s9 EXCEPT !.fault = "one-commit"]
                                ELSE s9
-                        s11 == IF /\ s10.fault = "none"
-                                  /\ ~(/\ s10.owned
-                                       /\ s10.in_group
-                                       /\ s10.identity = "member"
-                                       /\ ~s10.lost)
-                               THEN [s10 EXCEPT !.fault = "commit-what-is-owned"]
+                        s11 == IF s10.fault = "none" /\ ~s10.coordinator_known
+                               THEN [s10 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s10
-                        s12 == IF s11.fault = "none" /\ ~(s11.call_out = "none")
-                               THEN [s11 EXCEPT !.fault = "no-commit-in-a-rebalance"]
+                        s12 == IF /\ s11.fault = "none"
+                                  /\ ~(/\ s11.owned
+                                       /\ s11.in_group
+                                       /\ s11.identity = "member"
+                                       /\ ~s11.lost)
+                               THEN [s11 EXCEPT !.fault = "commit-what-is-owned"]
                                ELSE s11
-                        s13 == IF s12.fault = "none" /\ ~s12.auto_commit
-                               THEN [s12 EXCEPT !.fault = "commit-if-configured"]
+                        s13 == IF s12.fault = "none" /\ ~(s12.call_out = "none")
+                               THEN [s12 EXCEPT !.fault = "no-commit-in-a-rebalance"]
                                ELSE s12
-                        s14 == IF s13.fault = "none" /\ ~(~s13.commit_rests)
-                               THEN [s13 EXCEPT !.fault = "commit-waits"]
+                        s14 == IF s13.fault = "none" /\ ~s13.auto_commit
+                               THEN [s13 EXCEPT !.fault = "commit-if-configured"]
                                ELSE s13
-                    IN  [s14 EXCEPT !.commit_out = TRUE]
+                        s15 == IF s14.fault = "none" /\ ~(~s14.commit_rests)
+                               THEN [s14 EXCEPT !.fault = "commit-waits"]
+                               ELSE s14
+                        s16 == IF s15.fault = "none" /\ ~(~s15.commit_done)
+                               THEN [s15 EXCEPT !.fault = "commit-ends-once"]
+                               ELSE s15
+                    IN  [s16 EXCEPT !.commit_out = TRUE]
                ELSE s
           [] at = "STABLE" ->
                \* STABLE.commit_needed.1 [D4 M1 M3]
                IF s.commit_step = "blocked" /\ s.coordinator_known
-               THEN LET s15 == \* send_offset_commit
+               THEN LET s17 == \* send_offset_commit
                                [s EXCEPT !.commit_step = "out"]
-                        s16 == IF s15.fault = "none" /\ ~(~s15.commit_out)
-                               THEN [s15 EXCEPT !.fault = "one-commit"]
-                               ELSE s15
-                        s17 == IF s16.fault = "none" /\ ~s16.coordinator_known
-                               THEN [s16 EXCEPT !.fault = "to-a-known-coordinator"]
-                               ELSE s16
-                        s18 == IF /\ s17.fault = "none"
-                                  /\ ~(/\ s17.owned
-                                       /\ s17.in_group
-                                       /\ s17.identity = "member"
-                                       /\ ~s17.lost)
-                               THEN [s17 EXCEPT !.fault = "commit-what-is-owned"]
+                        s18 == IF s17.fault = "none" /\ ~(~s17.commit_out)
+                               THEN [s17 EXCEPT !.fault = "one-commit"]
                                ELSE s17
-                        s19 == IF s18.fault = "none" /\ ~(s18.call_out = "none")
-                               THEN [s18 EXCEPT !.fault = "no-commit-in-a-rebalance"]
+                        s19 == IF s18.fault = "none" /\ ~s18.coordinator_known
+                               THEN [s18 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s18
-                        s20 == IF s19.fault = "none" /\ ~s19.auto_commit
-                               THEN [s19 EXCEPT !.fault = "commit-if-configured"]
+                        s20 == IF /\ s19.fault = "none"
+                                  /\ ~(/\ s19.owned
+                                       /\ s19.in_group
+                                       /\ s19.identity = "member"
+                                       /\ ~s19.lost)
+                               THEN [s19 EXCEPT !.fault = "commit-what-is-owned"]
                                ELSE s19
-                        s21 == IF s20.fault = "none" /\ ~(~s20.commit_rests)
-                               THEN [s20 EXCEPT !.fault = "commit-waits"]
+                        s21 == IF s20.fault = "none" /\ ~(s20.call_out = "none")
+                               THEN [s20 EXCEPT !.fault = "no-commit-in-a-rebalance"]
                                ELSE s20
-                    IN  [s21 EXCEPT !.commit_out = TRUE]
+                        s22 == IF s21.fault = "none" /\ ~s21.auto_commit
+                               THEN [s21 EXCEPT !.fault = "commit-if-configured"]
+                               ELSE s21
+                        s23 == IF s22.fault = "none" /\ ~(~s22.commit_rests)
+                               THEN [s22 EXCEPT !.fault = "commit-waits"]
+                               ELSE s22
+                        s24 == IF s23.fault = "none" /\ ~(~s23.commit_done)
+                               THEN [s23 EXCEPT !.fault = "commit-ends-once"]
+                               ELSE s23
+                    IN  [s24 EXCEPT !.commit_out = TRUE]
                ELSE s
           [] OTHER -> s
 
@@ -2403,21 +2465,25 @@ RebalanceJoinUnknownMember(s, current) ==
                         s8 == IF s7.fault = "none" /\ ~s7.pending_said
                               THEN [s7 EXCEPT !.fault = "paused-before-revoked"]
                               ELSE s7
-                        s9 == IF s8.fault = "none" /\ ~(~(s8.lost \/ s8.leaving) \/ s8.owned)
-                              THEN [s8 EXCEPT !.fault = "lost-was-owned"]
+                        s9 == IF /\ s8.fault = "none"
+                                 /\ ~(s8.taken \/ s8.lost \/ s8.leaving \/ s8.rejoin_due)
+                              THEN [s8 EXCEPT !.fault = "revoked-for-cause"]
                               ELSE s8
-                        s10 == IF /\ s9.fault = "none"
-                                  /\ ~(~s9.lost \/ s9.given /= "member" \/ ~s9.assign_due)
-                               THEN [s9 EXCEPT !.fault = "lost-by-losing"]
+                        s10 == IF s9.fault = "none" /\ ~(~(s9.lost \/ s9.leaving) \/ s9.owned)
+                               THEN [s9 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s9
                         s11 == IF /\ s10.fault = "none"
-                                  /\ ~(\/ s10.commit_done
-                                       \/ ~(s10.auto_commit /\ s10.owned)
-                                       \/ s10.lost
-                                       \/ s10.leaving)
-                               THEN [s10 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(~s10.lost \/ s10.given /= "member" \/ ~s10.assign_due)
+                               THEN [s10 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s10
-                    IN  [s11 EXCEPT !.revoke_due = TRUE]
+                        s12 == IF /\ s11.fault = "none"
+                                  /\ ~(\/ s11.commit_done
+                                       \/ ~(s11.auto_commit /\ s11.owned)
+                                       \/ s11.lost
+                                       \/ s11.leaving)
+                               THEN [s11 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s11
+                    IN  [s12 EXCEPT !.revoke_due = TRUE]
                \* PREPARING_REBALANCE.join_unknown_member.4 [J9]
                ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
                THEN IF s.fault = "none"
@@ -2658,21 +2724,25 @@ RebalanceJoinFenced(s, current) ==
                         s7 == IF s6.fault = "none" /\ ~s6.pending_said
                               THEN [s6 EXCEPT !.fault = "paused-before-revoked"]
                               ELSE s6
-                        s8 == IF s7.fault = "none" /\ ~(~(s7.lost \/ s7.leaving) \/ s7.owned)
-                              THEN [s7 EXCEPT !.fault = "lost-was-owned"]
+                        s8 == IF /\ s7.fault = "none"
+                                 /\ ~(s7.taken \/ s7.lost \/ s7.leaving \/ s7.rejoin_due)
+                              THEN [s7 EXCEPT !.fault = "revoked-for-cause"]
                               ELSE s7
-                        s9 == IF /\ s8.fault = "none"
-                                 /\ ~(~s8.lost \/ s8.given /= "member" \/ ~s8.assign_due)
-                              THEN [s8 EXCEPT !.fault = "lost-by-losing"]
+                        s9 == IF s8.fault = "none" /\ ~(~(s8.lost \/ s8.leaving) \/ s8.owned)
+                              THEN [s8 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s8
                         s10 == IF /\ s9.fault = "none"
-                                  /\ ~(\/ s9.commit_done
-                                       \/ ~(s9.auto_commit /\ s9.owned)
-                                       \/ s9.lost
-                                       \/ s9.leaving)
-                               THEN [s9 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(~s9.lost \/ s9.given /= "member" \/ ~s9.assign_due)
+                               THEN [s9 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s9
-                    IN  [s10 EXCEPT !.revoke_due = TRUE]
+                        s11 == IF /\ s10.fault = "none"
+                                  /\ ~(\/ s10.commit_done
+                                       \/ ~(s10.auto_commit /\ s10.owned)
+                                       \/ s10.lost
+                                       \/ s10.leaving)
+                               THEN [s10 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s10
+                    IN  [s11 EXCEPT !.revoke_due = TRUE]
                \* PREPARING_REBALANCE.join_fenced.4 [J9]
                ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
                THEN IF s.fault = "none"
@@ -2813,17 +2883,20 @@ RebalanceRevocationPrepared(s) ==
              s3 == IF s2.fault = "none" /\ ~s2.pending_said
                    THEN [s2 EXCEPT !.fault = "paused-before-revoked"]
                    ELSE s2
-             s4 == IF s3.fault = "none" /\ ~(~(s3.lost \/ s3.leaving) \/ s3.owned)
-                   THEN [s3 EXCEPT !.fault = "lost-was-owned"]
+             s4 == IF s3.fault = "none" /\ ~(s3.taken \/ s3.lost \/ s3.leaving \/ s3.rejoin_due)
+                   THEN [s3 EXCEPT !.fault = "revoked-for-cause"]
                    ELSE s3
-             s5 == IF s4.fault = "none" /\ ~(~s4.lost \/ s4.given /= "member" \/ ~s4.assign_due)
-                   THEN [s4 EXCEPT !.fault = "lost-by-losing"]
+             s5 == IF s4.fault = "none" /\ ~(~(s4.lost \/ s4.leaving) \/ s4.owned)
+                   THEN [s4 EXCEPT !.fault = "lost-was-owned"]
                    ELSE s4
-             s6 == IF /\ s5.fault = "none"
-                      /\ ~(s5.commit_done \/ ~(s5.auto_commit /\ s5.owned) \/ s5.lost \/ s5.leaving)
-                   THEN [s5 EXCEPT !.fault = "commit-comes-first"]
+             s6 == IF s5.fault = "none" /\ ~(~s5.lost \/ s5.given /= "member" \/ ~s5.assign_due)
+                   THEN [s5 EXCEPT !.fault = "lost-by-losing"]
                    ELSE s5
-         IN  [s6 EXCEPT !.revoke_due = TRUE]
+             s7 == IF /\ s6.fault = "none"
+                      /\ ~(s6.commit_done \/ ~(s6.auto_commit /\ s6.owned) \/ s6.lost \/ s6.leaving)
+                   THEN [s6 EXCEPT !.fault = "commit-comes-first"]
+                   ELSE s6
+         IN  [s7 EXCEPT !.revoke_due = TRUE]
     ELSE s
 
 \* rebalance hears: SyncGroup: NONE, with the assignment
@@ -2839,25 +2912,31 @@ RebalanceSyncAccepted(s, current, takes, retains, gains) ==
                                          \* take_assignment
                                          !.owned = gains \/ (s1.owned /\ (retains \/ ~takes)),
                                          !.keeps = FALSE,
-                                         !.added_said = TRUE]
+                                         !.added_said = TRUE,
+                                         !.has = s1.assigned,
+                                         !.assigned = FALSE,
+                                         !.stays = FALSE]
                         s3 == IF s2.fault = "none" /\ ~(~s2.revoke_due)
                               THEN [s2 EXCEPT !.fault = "callbacks-alternate"]
                               ELSE s2
                         s4 == IF s3.fault = "none" /\ ~s3.added_said
                               THEN [s3 EXCEPT !.fault = "added-before-assigned"]
                               ELSE s3
-                    IN  [s4 EXCEPT !.assign_due = TRUE]
+                        s5 == IF s4.fault = "none" /\ ~(~s4.taken)
+                              THEN [s4 EXCEPT !.fault = "taken-is-revoked"]
+                              ELSE s4
+                    IN  [s5 EXCEPT !.assign_due = TRUE]
                \* COMPLETING_REBALANCE.sync_accepted.2 [J9 Q4 Q5]
                ELSE IF current /\ s.owned /\ takes
-               THEN LET s5 == IF s.fault = "none" /\ ~current
+               THEN LET s6 == IF s.fault = "none" /\ ~current
                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
                               ELSE s
-                        s6 == [s5 EXCEPT !.rebalance = "PREPARE_REVOCATION",
+                        s7 == [s6 EXCEPT !.rebalance = "PREPARE_REVOCATION",
                                          \* take_smaller_assignment
                                          !.will_own = gains \/ retains,
                                          !.keeps = retains,
                                          !.pending_said = TRUE]
-                    IN  RebalanceRevocationPrepared(s6)
+                    IN  RebalanceRevocationPrepared(s7)
                ELSE s
           [] at = "UNJOINED" ->
                \* UNJOINED.sync_accepted.2 [J9]
@@ -3050,21 +3129,25 @@ RebalanceSyncUnknownMember(s, current) ==
                         s9 == IF s8.fault = "none" /\ ~s8.pending_said
                               THEN [s8 EXCEPT !.fault = "paused-before-revoked"]
                               ELSE s8
-                        s10 == IF s9.fault = "none" /\ ~(~(s9.lost \/ s9.leaving) \/ s9.owned)
-                               THEN [s9 EXCEPT !.fault = "lost-was-owned"]
+                        s10 == IF /\ s9.fault = "none"
+                                  /\ ~(s9.taken \/ s9.lost \/ s9.leaving \/ s9.rejoin_due)
+                               THEN [s9 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s9
-                        s11 == IF /\ s10.fault = "none"
-                                  /\ ~(~s10.lost \/ s10.given /= "member" \/ ~s10.assign_due)
-                               THEN [s10 EXCEPT !.fault = "lost-by-losing"]
+                        s11 == IF s10.fault = "none" /\ ~(~(s10.lost \/ s10.leaving) \/ s10.owned)
+                               THEN [s10 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s10
                         s12 == IF /\ s11.fault = "none"
-                                  /\ ~(\/ s11.commit_done
-                                       \/ ~(s11.auto_commit /\ s11.owned)
-                                       \/ s11.lost
-                                       \/ s11.leaving)
-                               THEN [s11 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(~s11.lost \/ s11.given /= "member" \/ ~s11.assign_due)
+                               THEN [s11 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s11
-                    IN  [s12 EXCEPT !.revoke_due = TRUE]
+                        s13 == IF /\ s12.fault = "none"
+                                  /\ ~(\/ s12.commit_done
+                                       \/ ~(s12.auto_commit /\ s12.owned)
+                                       \/ s12.lost
+                                       \/ s12.leaving)
+                               THEN [s12 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s12
+                    IN  [s13 EXCEPT !.revoke_due = TRUE]
                ELSE s
           [] at = "UNJOINED" ->
                \* UNJOINED.sync_unknown_member.2 [J9]
@@ -3163,21 +3246,25 @@ RebalanceSyncIllegalGeneration(s, current) ==
                         s9 == IF s8.fault = "none" /\ ~s8.pending_said
                               THEN [s8 EXCEPT !.fault = "paused-before-revoked"]
                               ELSE s8
-                        s10 == IF s9.fault = "none" /\ ~(~(s9.lost \/ s9.leaving) \/ s9.owned)
-                               THEN [s9 EXCEPT !.fault = "lost-was-owned"]
+                        s10 == IF /\ s9.fault = "none"
+                                  /\ ~(s9.taken \/ s9.lost \/ s9.leaving \/ s9.rejoin_due)
+                               THEN [s9 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s9
-                        s11 == IF /\ s10.fault = "none"
-                                  /\ ~(~s10.lost \/ s10.given /= "member" \/ ~s10.assign_due)
-                               THEN [s10 EXCEPT !.fault = "lost-by-losing"]
+                        s11 == IF s10.fault = "none" /\ ~(~(s10.lost \/ s10.leaving) \/ s10.owned)
+                               THEN [s10 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s10
                         s12 == IF /\ s11.fault = "none"
-                                  /\ ~(\/ s11.commit_done
-                                       \/ ~(s11.auto_commit /\ s11.owned)
-                                       \/ s11.lost
-                                       \/ s11.leaving)
-                               THEN [s11 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(~s11.lost \/ s11.given /= "member" \/ ~s11.assign_due)
+                               THEN [s11 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s11
-                    IN  [s12 EXCEPT !.revoke_due = TRUE]
+                        s13 == IF /\ s12.fault = "none"
+                                  /\ ~(\/ s12.commit_done
+                                       \/ ~(s12.auto_commit /\ s12.owned)
+                                       \/ s12.lost
+                                       \/ s12.leaving)
+                               THEN [s12 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s12
+                    IN  [s13 EXCEPT !.revoke_due = TRUE]
                ELSE s
           [] at = "UNJOINED" ->
                \* UNJOINED.sync_illegal_generation.2 [J9]
@@ -3346,21 +3433,25 @@ RebalanceSyncFenced(s, current) ==
                         s9 == IF s8.fault = "none" /\ ~s8.pending_said
                               THEN [s8 EXCEPT !.fault = "paused-before-revoked"]
                               ELSE s8
-                        s10 == IF s9.fault = "none" /\ ~(~(s9.lost \/ s9.leaving) \/ s9.owned)
-                               THEN [s9 EXCEPT !.fault = "lost-was-owned"]
+                        s10 == IF /\ s9.fault = "none"
+                                  /\ ~(s9.taken \/ s9.lost \/ s9.leaving \/ s9.rejoin_due)
+                               THEN [s9 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s9
-                        s11 == IF /\ s10.fault = "none"
-                                  /\ ~(~s10.lost \/ s10.given /= "member" \/ ~s10.assign_due)
-                               THEN [s10 EXCEPT !.fault = "lost-by-losing"]
+                        s11 == IF s10.fault = "none" /\ ~(~(s10.lost \/ s10.leaving) \/ s10.owned)
+                               THEN [s10 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s10
                         s12 == IF /\ s11.fault = "none"
-                                  /\ ~(\/ s11.commit_done
-                                       \/ ~(s11.auto_commit /\ s11.owned)
-                                       \/ s11.lost
-                                       \/ s11.leaving)
-                               THEN [s11 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(~s11.lost \/ s11.given /= "member" \/ ~s11.assign_due)
+                               THEN [s11 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s11
-                    IN  [s12 EXCEPT !.revoke_due = TRUE]
+                        s13 == IF /\ s12.fault = "none"
+                                  /\ ~(\/ s12.commit_done
+                                       \/ ~(s12.auto_commit /\ s12.owned)
+                                       \/ s12.lost
+                                       \/ s12.leaving)
+                               THEN [s12 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s12
+                    IN  [s13 EXCEPT !.revoke_due = TRUE]
                ELSE s
           [] at = "UNJOINED" ->
                \* UNJOINED.sync_fenced.2 [J9]
@@ -3540,14 +3631,20 @@ RebalanceRevocationDone(s) ==
                              !.owned = s.will_own,
                              !.will_own = FALSE,
                              !.keeps = FALSE,
-                             !.added_said = TRUE]
+                             !.added_said = TRUE,
+                             !.has = s.assigned,
+                             !.assigned = FALSE,
+                             !.stays = FALSE]
              s2 == IF s1.fault = "none" /\ ~(~s1.revoke_due)
                    THEN [s1 EXCEPT !.fault = "callbacks-alternate"]
                    ELSE s1
              s3 == IF s2.fault = "none" /\ ~s2.added_said
                    THEN [s2 EXCEPT !.fault = "added-before-assigned"]
                    ELSE s2
-         IN  [s3 EXCEPT !.assign_due = TRUE]
+             s4 == IF s3.fault = "none" /\ ~(~s3.taken)
+                   THEN [s3 EXCEPT !.fault = "taken-is-revoked"]
+                   ELSE s3
+         IN  [s4 EXCEPT !.assign_due = TRUE]
     ELSE s
 
 \* connection hears: the member has left
@@ -3669,24 +3766,28 @@ RebalancePartitionsRevoked(s) ==
                         s13 == IF s12.fault = "none" /\ ~s12.pending_said
                                THEN [s12 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s12
-                        s14 == IF s13.fault = "none" /\ ~(~(s13.lost \/ s13.leaving) \/ s13.owned)
-                               THEN [s13 EXCEPT !.fault = "lost-was-owned"]
+                        s14 == IF /\ s13.fault = "none"
+                                  /\ ~(s13.taken \/ s13.lost \/ s13.leaving \/ s13.rejoin_due)
+                               THEN [s13 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s13
-                        s15 == IF /\ s14.fault = "none"
-                                  /\ ~(~s14.lost \/ s14.given /= "member" \/ ~s14.assign_due)
-                               THEN [s14 EXCEPT !.fault = "lost-by-losing"]
+                        s15 == IF s14.fault = "none" /\ ~(~(s14.lost \/ s14.leaving) \/ s14.owned)
+                               THEN [s14 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s14
                         s16 == IF /\ s15.fault = "none"
-                                  /\ ~(\/ s15.commit_done
-                                       \/ ~(s15.auto_commit /\ s15.owned)
-                                       \/ s15.lost
-                                       \/ s15.leaving)
-                               THEN [s15 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(~s15.lost \/ s15.given /= "member" \/ ~s15.assign_due)
+                               THEN [s15 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s15
-                    IN  [s16 EXCEPT !.revoke_due = TRUE]
+                        s17 == IF /\ s16.fault = "none"
+                                  /\ ~(\/ s16.commit_done
+                                       \/ ~(s16.auto_commit /\ s16.owned)
+                                       \/ s16.lost
+                                       \/ s16.leaving)
+                               THEN [s16 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s16
+                    IN  [s17 EXCEPT !.revoke_due = TRUE]
                \* REVOKING_PARTITION.partitions_revoked.5 [C1 C7]
                ELSE IF s.callback_running /\ ~s.lost /\ s.identity = "member" /\ s.keeps /\ s.leaving
-               THEN LET s17 == \* shrink
+               THEN LET s18 == \* shrink
                                [s EXCEPT !.owned = s.keeps,
                                          !.lost = FALSE,
                                          !.callback_running = FALSE,
@@ -3695,38 +3796,42 @@ RebalancePartitionsRevoked(s) ==
                                          \* send_revoke_partitions
                                          !.lost = FALSE,
                                          !.callback_running = FALSE]
-                        s18 == IF s17.fault = "none" /\ ~s17.pending_said
-                               THEN [s17 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s17
-                        s19 == [s18 EXCEPT !.pending_said = FALSE,
+                        s19 == IF s18.fault = "none" /\ ~s18.pending_said
+                               THEN [s18 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s18
+                        s20 == [s19 EXCEPT !.pending_said = FALSE,
                                            !.added_said = FALSE,
                                            !.removal_due = FALSE,
                                            !.commit_done = FALSE,
                                            !.pending_said = TRUE]
-                        s20 == IF s19.fault = "none" /\ ~(~s19.revoke_due)
-                               THEN [s19 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s19
-                        s21 == IF s20.fault = "none" /\ ~s20.pending_said
-                               THEN [s20 EXCEPT !.fault = "paused-before-revoked"]
+                        s21 == IF s20.fault = "none" /\ ~(~s20.revoke_due)
+                               THEN [s20 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s20
-                        s22 == IF s21.fault = "none" /\ ~(~(s21.lost \/ s21.leaving) \/ s21.owned)
-                               THEN [s21 EXCEPT !.fault = "lost-was-owned"]
+                        s22 == IF s21.fault = "none" /\ ~s21.pending_said
+                               THEN [s21 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s21
                         s23 == IF /\ s22.fault = "none"
-                                  /\ ~(~s22.lost \/ s22.given /= "member" \/ ~s22.assign_due)
-                               THEN [s22 EXCEPT !.fault = "lost-by-losing"]
+                                  /\ ~(s22.taken \/ s22.lost \/ s22.leaving \/ s22.rejoin_due)
+                               THEN [s22 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s22
-                        s24 == IF /\ s23.fault = "none"
-                                  /\ ~(\/ s23.commit_done
-                                       \/ ~(s23.auto_commit /\ s23.owned)
-                                       \/ s23.lost
-                                       \/ s23.leaving)
-                               THEN [s23 EXCEPT !.fault = "commit-comes-first"]
+                        s24 == IF s23.fault = "none" /\ ~(~(s23.lost \/ s23.leaving) \/ s23.owned)
+                               THEN [s23 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s23
-                    IN  [s24 EXCEPT !.revoke_due = TRUE]
+                        s25 == IF /\ s24.fault = "none"
+                                  /\ ~(~s24.lost \/ s24.given /= "member" \/ ~s24.assign_due)
+                               THEN [s24 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s24
+                        s26 == IF /\ s25.fault = "none"
+                                  /\ ~(\/ s25.commit_done
+                                       \/ ~(s25.auto_commit /\ s25.owned)
+                                       \/ s25.lost
+                                       \/ s25.leaving)
+                               THEN [s25 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s25
+                    IN  [s26 EXCEPT !.revoke_due = TRUE]
                \* REVOKING_PARTITION.partitions_revoked.6 [C7 L1]
                ELSE IF s.callback_running /\ s.leaving /\ (s.lost \/ ~s.keeps)
-               THEN LET s25 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s27 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* shrink
                                          !.owned = s.keeps,
                                          !.lost = FALSE,
@@ -3741,24 +3846,24 @@ RebalancePartitionsRevoked(s) ==
                                          !.preparing = FALSE,
                                          !.will_own = FALSE,
                                          !.keeps = FALSE]
-                        s26 == IF s25.fault = "none" /\ ~s25.pending_said
-                               THEN [s25 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s25
-                        s27 == [s26 EXCEPT !.pending_said = FALSE,
+                        s28 == IF s27.fault = "none" /\ ~s27.pending_said
+                               THEN [s27 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s27
+                        s29 == [s28 EXCEPT !.pending_said = FALSE,
                                            !.added_said = FALSE,
                                            !.removal_due = FALSE,
                                            !.commit_done = FALSE]
-                        s28 == IF s27.fault = "none" /\ ~s27.leave_asked
-                               THEN [s27 EXCEPT !.fault = "leaves-if-asked"]
-                               ELSE s27
-                        s29 == [s28 EXCEPT !.leave_asked = FALSE,
+                        s30 == IF s29.fault = "none" /\ ~s29.leave_asked
+                               THEN [s29 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s29
+                        s31 == [s30 EXCEPT !.leave_asked = FALSE,
                                            !.left = TRUE,
                                            !.call_out = "none",
                                            !.generation_unused = FALSE,
                                            !.commit_out = FALSE,
                                            !.may_join = FALSE,
                                            !.rejoin_due = FALSE]
-                    IN  RebalanceLeaveNeeded(s29)
+                    IN  RebalanceLeaveNeeded(s31)
                \* REVOKING_PARTITION.partitions_revoked.7 [Q1]
                ELSE IF ~s.callback_running
                THEN IF s.fault = "none"
@@ -3894,25 +3999,29 @@ RebalancePartitionsAssigned(s) ==
                         s7 == IF s6.fault = "none" /\ ~s6.pending_said
                               THEN [s6 EXCEPT !.fault = "paused-before-revoked"]
                               ELSE s6
-                        s8 == IF s7.fault = "none" /\ ~(~(s7.lost \/ s7.leaving) \/ s7.owned)
-                              THEN [s7 EXCEPT !.fault = "lost-was-owned"]
+                        s8 == IF /\ s7.fault = "none"
+                                 /\ ~(s7.taken \/ s7.lost \/ s7.leaving \/ s7.rejoin_due)
+                              THEN [s7 EXCEPT !.fault = "revoked-for-cause"]
                               ELSE s7
-                        s9 == IF /\ s8.fault = "none"
-                                 /\ ~(~s8.lost \/ s8.given /= "member" \/ ~s8.assign_due)
-                              THEN [s8 EXCEPT !.fault = "lost-by-losing"]
+                        s9 == IF s8.fault = "none" /\ ~(~(s8.lost \/ s8.leaving) \/ s8.owned)
+                              THEN [s8 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s8
                         s10 == IF /\ s9.fault = "none"
-                                  /\ ~(\/ s9.commit_done
-                                       \/ ~(s9.auto_commit /\ s9.owned)
-                                       \/ s9.lost
-                                       \/ s9.leaving)
-                               THEN [s9 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(~s9.lost \/ s9.given /= "member" \/ ~s9.assign_due)
+                               THEN [s9 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s9
-                    IN  [s10 EXCEPT !.revoke_due = TRUE]
+                        s11 == IF /\ s10.fault = "none"
+                                  /\ ~(\/ s10.commit_done
+                                       \/ ~(s10.auto_commit /\ s10.owned)
+                                       \/ s10.lost
+                                       \/ s10.leaving)
+                               THEN [s10 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s10
+                    IN  [s11 EXCEPT !.revoke_due = TRUE]
                \* ASSIGNING_PARTITIONS.partitions_assigned.4 [J2]
                ELSE IF s.identity /= "member" /\ ~s.owned
-               THEN LET s11 == [s EXCEPT !.rebalance = "UNJOINED"]
-                    IN  RebalanceJoinNeeded(s11)
+               THEN LET s12 == [s EXCEPT !.rebalance = "UNJOINED"]
+                    IN  RebalanceJoinNeeded(s12)
                ELSE s
           [] OTHER -> s
 
@@ -4087,21 +4196,25 @@ RebalanceCommitRebalanceInProgress(s, current) ==
                         s11 == IF s10.fault = "none" /\ ~s10.pending_said
                                THEN [s10 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s10
-                        s12 == IF s11.fault = "none" /\ ~(~(s11.lost \/ s11.leaving) \/ s11.owned)
-                               THEN [s11 EXCEPT !.fault = "lost-was-owned"]
+                        s12 == IF /\ s11.fault = "none"
+                                  /\ ~(s11.taken \/ s11.lost \/ s11.leaving \/ s11.rejoin_due)
+                               THEN [s11 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s11
-                        s13 == IF /\ s12.fault = "none"
-                                  /\ ~(~s12.lost \/ s12.given /= "member" \/ ~s12.assign_due)
-                               THEN [s12 EXCEPT !.fault = "lost-by-losing"]
+                        s13 == IF s12.fault = "none" /\ ~(~(s12.lost \/ s12.leaving) \/ s12.owned)
+                               THEN [s12 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s12
                         s14 == IF /\ s13.fault = "none"
-                                  /\ ~(\/ s13.commit_done
-                                       \/ ~(s13.auto_commit /\ s13.owned)
-                                       \/ s13.lost
-                                       \/ s13.leaving)
-                               THEN [s13 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(~s13.lost \/ s13.given /= "member" \/ ~s13.assign_due)
+                               THEN [s13 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s13
-                    IN  [s14 EXCEPT !.revoke_due = TRUE]
+                        s15 == IF /\ s14.fault = "none"
+                                  /\ ~(\/ s14.commit_done
+                                       \/ ~(s14.auto_commit /\ s14.owned)
+                                       \/ s14.lost
+                                       \/ s14.leaving)
+                               THEN [s14 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s14
+                    IN  [s15 EXCEPT !.revoke_due = TRUE]
                \* PREPARE_REVOCATION.commit_rebalance_in_progress.4 [M7]
                ELSE IF /\ current
                        /\ ~(/\ current
@@ -4119,13 +4232,13 @@ RebalanceCommitRebalanceInProgress(s, current) ==
                   /\ \/ s.commit_step = "out"
                      \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                   /\ s.commit_step = "out"
-               THEN LET s15 == IF s.fault = "none" /\ ~current
+               THEN LET s16 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s16 == \* end_commit
-                               [s15 EXCEPT !.commit_step = "none",
+                        s17 == \* end_commit
+                               [s16 EXCEPT !.commit_step = "none",
                                            !.preparing = FALSE]
-                    IN  RebalanceRevocationDone(s16)
+                    IN  RebalanceRevocationDone(s17)
                \* PARTITION_REVOKED.commit_rebalance_in_progress.4 [M7]
                ELSE IF /\ current
                        /\ ~(/\ current
@@ -4205,21 +4318,25 @@ RebalanceCommitSettled(s, current) ==
                         s4 == IF s3.fault = "none" /\ ~s3.pending_said
                               THEN [s3 EXCEPT !.fault = "paused-before-revoked"]
                               ELSE s3
-                        s5 == IF s4.fault = "none" /\ ~(~(s4.lost \/ s4.leaving) \/ s4.owned)
-                              THEN [s4 EXCEPT !.fault = "lost-was-owned"]
+                        s5 == IF /\ s4.fault = "none"
+                                 /\ ~(s4.taken \/ s4.lost \/ s4.leaving \/ s4.rejoin_due)
+                              THEN [s4 EXCEPT !.fault = "revoked-for-cause"]
                               ELSE s4
-                        s6 == IF /\ s5.fault = "none"
-                                 /\ ~(~s5.lost \/ s5.given /= "member" \/ ~s5.assign_due)
-                              THEN [s5 EXCEPT !.fault = "lost-by-losing"]
+                        s6 == IF s5.fault = "none" /\ ~(~(s5.lost \/ s5.leaving) \/ s5.owned)
+                              THEN [s5 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s5
                         s7 == IF /\ s6.fault = "none"
-                                 /\ ~(\/ s6.commit_done
-                                      \/ ~(s6.auto_commit /\ s6.owned)
-                                      \/ s6.lost
-                                      \/ s6.leaving)
-                              THEN [s6 EXCEPT !.fault = "commit-comes-first"]
+                                 /\ ~(~s6.lost \/ s6.given /= "member" \/ ~s6.assign_due)
+                              THEN [s6 EXCEPT !.fault = "lost-by-losing"]
                               ELSE s6
-                    IN  [s7 EXCEPT !.revoke_due = TRUE]
+                        s8 == IF /\ s7.fault = "none"
+                                 /\ ~(\/ s7.commit_done
+                                      \/ ~(s7.auto_commit /\ s7.owned)
+                                      \/ s7.lost
+                                      \/ s7.leaving)
+                              THEN [s7 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s7
+                    IN  [s8 EXCEPT !.revoke_due = TRUE]
                \* PREPARE_REVOCATION.commit_settled.4 [M7]
                ELSE IF /\ current
                        /\ ~(/\ current
@@ -4238,12 +4355,12 @@ RebalanceCommitSettled(s, current) ==
                      \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                   /\ s.preparing
                   /\ s.commit_step = "out"
-               THEN LET s8 == IF s.fault = "none" /\ ~current
+               THEN LET s9 == IF s.fault = "none" /\ ~current
                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
                               ELSE s
-                        s9 == \* finish_commit
-                              [s8 EXCEPT !.commit_step = "none"]
-                    IN  RebalanceJoinNeeded(s9)
+                        s10 == \* finish_commit
+                               [s9 EXCEPT !.commit_step = "none"]
+                    IN  RebalanceJoinNeeded(s10)
                \* STABLE.commit_settled.4 [M7]
                ELSE IF /\ current
                        /\ ~(/\ current
@@ -4261,13 +4378,13 @@ RebalanceCommitSettled(s, current) ==
                   /\ \/ s.commit_step = "out"
                      \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                   /\ s.commit_step = "out"
-               THEN LET s10 == IF s.fault = "none" /\ ~current
+               THEN LET s11 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s11 == \* end_commit
-                               [s10 EXCEPT !.commit_step = "none",
+                        s12 == \* end_commit
+                               [s11 EXCEPT !.commit_step = "none",
                                            !.preparing = FALSE]
-                    IN  RebalanceRevocationDone(s11)
+                    IN  RebalanceRevocationDone(s12)
                \* PARTITION_REVOKED.commit_settled.4 [M7]
                ELSE IF /\ current
                        /\ ~(/\ current
@@ -4647,36 +4764,40 @@ RebalanceCommitDeadlineExpired(s) ==
                         s3 == IF s2.fault = "none" /\ ~s2.pending_said
                               THEN [s2 EXCEPT !.fault = "paused-before-revoked"]
                               ELSE s2
-                        s4 == IF s3.fault = "none" /\ ~(~(s3.lost \/ s3.leaving) \/ s3.owned)
-                              THEN [s3 EXCEPT !.fault = "lost-was-owned"]
+                        s4 == IF /\ s3.fault = "none"
+                                 /\ ~(s3.taken \/ s3.lost \/ s3.leaving \/ s3.rejoin_due)
+                              THEN [s3 EXCEPT !.fault = "revoked-for-cause"]
                               ELSE s3
-                        s5 == IF /\ s4.fault = "none"
-                                 /\ ~(~s4.lost \/ s4.given /= "member" \/ ~s4.assign_due)
-                              THEN [s4 EXCEPT !.fault = "lost-by-losing"]
+                        s5 == IF s4.fault = "none" /\ ~(~(s4.lost \/ s4.leaving) \/ s4.owned)
+                              THEN [s4 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s4
                         s6 == IF /\ s5.fault = "none"
-                                 /\ ~(\/ s5.commit_done
-                                      \/ ~(s5.auto_commit /\ s5.owned)
-                                      \/ s5.lost
-                                      \/ s5.leaving)
-                              THEN [s5 EXCEPT !.fault = "commit-comes-first"]
+                                 /\ ~(~s5.lost \/ s5.given /= "member" \/ ~s5.assign_due)
+                              THEN [s5 EXCEPT !.fault = "lost-by-losing"]
                               ELSE s5
-                    IN  [s6 EXCEPT !.revoke_due = TRUE]
+                        s7 == IF /\ s6.fault = "none"
+                                 /\ ~(\/ s6.commit_done
+                                      \/ ~(s6.auto_commit /\ s6.owned)
+                                      \/ s6.lost
+                                      \/ s6.leaving)
+                              THEN [s6 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s6
+                    IN  [s7 EXCEPT !.revoke_due = TRUE]
                ELSE s
           [] at = "STABLE" ->
                \* STABLE.commit_deadline_expired.1 [M3]
                IF s.preparing /\ s.commit_step /= "none"
-               THEN LET s7 == \* finish_commit
+               THEN LET s8 == \* finish_commit
                               [s EXCEPT !.commit_step = "none"]
-                    IN  RebalanceJoinNeeded(s7)
+                    IN  RebalanceJoinNeeded(s8)
                ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.commit_deadline_expired.1 [M3]
                IF s.commit_step /= "none"
-               THEN LET s8 == \* end_commit
+               THEN LET s9 == \* end_commit
                               [s EXCEPT !.commit_step = "none",
                                         !.preparing = FALSE]
-                    IN  RebalanceRevocationDone(s8)
+                    IN  RebalanceRevocationDone(s9)
                ELSE s
           [] OTHER -> s
 
@@ -4712,27 +4833,31 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                         s6 == IF s5.fault = "none" /\ ~s5.pending_said
                               THEN [s5 EXCEPT !.fault = "paused-before-revoked"]
                               ELSE s5
-                        s7 == IF s6.fault = "none" /\ ~(~(s6.lost \/ s6.leaving) \/ s6.owned)
-                              THEN [s6 EXCEPT !.fault = "lost-was-owned"]
+                        s7 == IF /\ s6.fault = "none"
+                                 /\ ~(s6.taken \/ s6.lost \/ s6.leaving \/ s6.rejoin_due)
+                              THEN [s6 EXCEPT !.fault = "revoked-for-cause"]
                               ELSE s6
-                        s8 == IF /\ s7.fault = "none"
-                                 /\ ~(~s7.lost \/ s7.given /= "member" \/ ~s7.assign_due)
-                              THEN [s7 EXCEPT !.fault = "lost-by-losing"]
+                        s8 == IF s7.fault = "none" /\ ~(~(s7.lost \/ s7.leaving) \/ s7.owned)
+                              THEN [s7 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s7
                         s9 == IF /\ s8.fault = "none"
-                                 /\ ~(\/ s8.commit_done
-                                      \/ ~(s8.auto_commit /\ s8.owned)
-                                      \/ s8.lost
-                                      \/ s8.leaving)
-                              THEN [s8 EXCEPT !.fault = "commit-comes-first"]
+                                 /\ ~(~s8.lost \/ s8.given /= "member" \/ ~s8.assign_due)
+                              THEN [s8 EXCEPT !.fault = "lost-by-losing"]
                               ELSE s8
-                    IN  [s9 EXCEPT !.revoke_due = TRUE]
+                        s10 == IF /\ s9.fault = "none"
+                                  /\ ~(\/ s9.commit_done
+                                       \/ ~(s9.auto_commit /\ s9.owned)
+                                       \/ s9.lost
+                                       \/ s9.leaving)
+                               THEN [s9 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s9
+                    IN  [s10 EXCEPT !.revoke_due = TRUE]
                \* PREPARE_REVOCATION.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
                ELSE IF current /\ ~s.owned
-               THEN LET s10 == IF s.fault = "none" /\ ~current
+               THEN LET s11 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s11 == [s10 EXCEPT !.rebalance = "UNJOINED",
+                        s12 == [s11 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
                                            \* drop_rebalance
@@ -4743,16 +4868,16 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s12 == TimeoutsHeartbeatsDisabled(s11)
-                    IN  RebalanceJoinNeeded(s12)
+                        s13 == TimeoutsHeartbeatsDisabled(s12)
+                    IN  RebalanceJoinNeeded(s13)
                ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3]
                IF current /\ s.owned
-               THEN LET s13 == IF s.fault = "none" /\ ~current
+               THEN LET s14 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s14 == [s13 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                        s15 == [s14 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
                                            \* lose
@@ -4767,35 +4892,39 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s15 == TimeoutsHeartbeatsDisabled(s14)
-                        s16 == [s15 EXCEPT !.pending_said = TRUE]
-                        s17 == IF s16.fault = "none" /\ ~(~s16.revoke_due)
-                               THEN [s16 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s16
-                        s18 == IF s17.fault = "none" /\ ~s17.pending_said
-                               THEN [s17 EXCEPT !.fault = "paused-before-revoked"]
+                        s16 == TimeoutsHeartbeatsDisabled(s15)
+                        s17 == [s16 EXCEPT !.pending_said = TRUE]
+                        s18 == IF s17.fault = "none" /\ ~(~s17.revoke_due)
+                               THEN [s17 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s17
-                        s19 == IF s18.fault = "none" /\ ~(~(s18.lost \/ s18.leaving) \/ s18.owned)
-                               THEN [s18 EXCEPT !.fault = "lost-was-owned"]
+                        s19 == IF s18.fault = "none" /\ ~s18.pending_said
+                               THEN [s18 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s18
                         s20 == IF /\ s19.fault = "none"
-                                  /\ ~(~s19.lost \/ s19.given /= "member" \/ ~s19.assign_due)
-                               THEN [s19 EXCEPT !.fault = "lost-by-losing"]
+                                  /\ ~(s19.taken \/ s19.lost \/ s19.leaving \/ s19.rejoin_due)
+                               THEN [s19 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s19
-                        s21 == IF /\ s20.fault = "none"
-                                  /\ ~(\/ s20.commit_done
-                                       \/ ~(s20.auto_commit /\ s20.owned)
-                                       \/ s20.lost
-                                       \/ s20.leaving)
-                               THEN [s20 EXCEPT !.fault = "commit-comes-first"]
+                        s21 == IF s20.fault = "none" /\ ~(~(s20.lost \/ s20.leaving) \/ s20.owned)
+                               THEN [s20 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s20
-                    IN  [s21 EXCEPT !.revoke_due = TRUE]
+                        s22 == IF /\ s21.fault = "none"
+                                  /\ ~(~s21.lost \/ s21.given /= "member" \/ ~s21.assign_due)
+                               THEN [s21 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s21
+                        s23 == IF /\ s22.fault = "none"
+                                  /\ ~(\/ s22.commit_done
+                                       \/ ~(s22.auto_commit /\ s22.owned)
+                                       \/ s22.lost
+                                       \/ s22.leaving)
+                               THEN [s22 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s22
+                    IN  [s23 EXCEPT !.revoke_due = TRUE]
                \* PARTITION_REVOKED.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
                ELSE IF current /\ ~s.owned
-               THEN LET s22 == IF s.fault = "none" /\ ~current
+               THEN LET s24 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s23 == [s22 EXCEPT !.rebalance = "UNJOINED",
+                        s25 == [s24 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
                                            \* drop_rebalance
@@ -4806,16 +4935,16 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s24 == TimeoutsHeartbeatsDisabled(s23)
-                    IN  RebalanceJoinNeeded(s24)
+                        s26 == TimeoutsHeartbeatsDisabled(s25)
+                    IN  RebalanceJoinNeeded(s26)
                ELSE s
           [] at = "COMPLETING_REBALANCE" ->
                \* COMPLETING_REBALANCE.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3]
                IF current /\ s.owned
-               THEN LET s25 == IF s.fault = "none" /\ ~current
+               THEN LET s27 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s26 == [s25 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                        s28 == [s27 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
                                            \* lose
@@ -4830,118 +4959,59 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s27 == TimeoutsHeartbeatsDisabled(s26)
-                        s28 == [s27 EXCEPT !.pending_said = TRUE]
-                        s29 == IF s28.fault = "none" /\ ~(~s28.revoke_due)
-                               THEN [s28 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s28
-                        s30 == IF s29.fault = "none" /\ ~s29.pending_said
-                               THEN [s29 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s29
-                        s31 == IF s30.fault = "none" /\ ~(~(s30.lost \/ s30.leaving) \/ s30.owned)
-                               THEN [s30 EXCEPT !.fault = "lost-was-owned"]
+                        s29 == TimeoutsHeartbeatsDisabled(s28)
+                        s30 == [s29 EXCEPT !.pending_said = TRUE]
+                        s31 == IF s30.fault = "none" /\ ~(~s30.revoke_due)
+                               THEN [s30 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s30
-                        s32 == IF /\ s31.fault = "none"
-                                  /\ ~(~s31.lost \/ s31.given /= "member" \/ ~s31.assign_due)
-                               THEN [s31 EXCEPT !.fault = "lost-by-losing"]
+                        s32 == IF s31.fault = "none" /\ ~s31.pending_said
+                               THEN [s31 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s31
                         s33 == IF /\ s32.fault = "none"
-                                  /\ ~(\/ s32.commit_done
-                                       \/ ~(s32.auto_commit /\ s32.owned)
-                                       \/ s32.lost
-                                       \/ s32.leaving)
-                               THEN [s32 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(s32.taken \/ s32.lost \/ s32.leaving \/ s32.rejoin_due)
+                               THEN [s32 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s32
-                    IN  [s33 EXCEPT !.revoke_due = TRUE]
+                        s34 == IF s33.fault = "none" /\ ~(~(s33.lost \/ s33.leaving) \/ s33.owned)
+                               THEN [s33 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s33
+                        s35 == IF /\ s34.fault = "none"
+                                  /\ ~(~s34.lost \/ s34.given /= "member" \/ ~s34.assign_due)
+                               THEN [s34 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s34
+                        s36 == IF /\ s35.fault = "none"
+                                  /\ ~(\/ s35.commit_done
+                                       \/ ~(s35.auto_commit /\ s35.owned)
+                                       \/ s35.lost
+                                       \/ s35.leaving)
+                               THEN [s35 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s35
+                    IN  [s36 EXCEPT !.revoke_due = TRUE]
                \* COMPLETING_REBALANCE.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
                ELSE IF current /\ ~s.owned
-               THEN LET s34 == IF s.fault = "none" /\ ~current
+               THEN LET s37 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s35 == [s34 EXCEPT !.rebalance = "UNJOINED",
+                        s38 == [s37 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
                                            !.follow_up = FALSE,
-                                           !.in_group = FALSE,
-                                           !.heartbeat_out = FALSE,
-                                           !.beat_due = FALSE,
-                                           !.poll_late = FALSE]
-                        s36 == TimeoutsHeartbeatsDisabled(s35)
-                    IN  RebalanceJoinNeeded(s36)
-               ELSE s
-          [] at = "STABLE" ->
-               \* STABLE.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3]
-               IF current /\ s.owned
-               THEN LET s37 == IF s.fault = "none" /\ ~current
-                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                               ELSE s
-                        s38 == [s37 EXCEPT !.rebalance = "REVOKING_PARTITION",
-                                           \* forget_identity
-                                           !.identity = "none",
-                                           \* lose
-                                           !.lost = TRUE,
-                                           !.callback_running = FALSE,
-                                           !.keeps = FALSE,
-                                           !.commit_step = "none",
-                                           !.preparing = FALSE,
-                                           !.follow_up = FALSE,
-                                           !.will_own = FALSE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
                         s39 == TimeoutsHeartbeatsDisabled(s38)
-                        s40 == [s39 EXCEPT !.pending_said = TRUE]
-                        s41 == IF s40.fault = "none" /\ ~(~s40.revoke_due)
-                               THEN [s40 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s40
-                        s42 == IF s41.fault = "none" /\ ~s41.pending_said
-                               THEN [s41 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s41
-                        s43 == IF s42.fault = "none" /\ ~(~(s42.lost \/ s42.leaving) \/ s42.owned)
-                               THEN [s42 EXCEPT !.fault = "lost-was-owned"]
-                               ELSE s42
-                        s44 == IF /\ s43.fault = "none"
-                                  /\ ~(~s43.lost \/ s43.given /= "member" \/ ~s43.assign_due)
-                               THEN [s43 EXCEPT !.fault = "lost-by-losing"]
-                               ELSE s43
-                        s45 == IF /\ s44.fault = "none"
-                                  /\ ~(\/ s44.commit_done
-                                       \/ ~(s44.auto_commit /\ s44.owned)
-                                       \/ s44.lost
-                                       \/ s44.leaving)
-                               THEN [s44 EXCEPT !.fault = "commit-comes-first"]
-                               ELSE s44
-                    IN  [s45 EXCEPT !.revoke_due = TRUE]
-               \* STABLE.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
-               ELSE IF current /\ ~s.owned
-               THEN LET s46 == IF s.fault = "none" /\ ~current
-                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                               ELSE s
-                        s47 == [s46 EXCEPT !.rebalance = "UNJOINED",
-                                           \* forget_identity
-                                           !.identity = "none",
-                                           \* drop_rebalance
-                                           !.commit_step = "none",
-                                           !.preparing = FALSE,
-                                           !.follow_up = FALSE,
-                                           !.in_group = FALSE,
-                                           !.heartbeat_out = FALSE,
-                                           !.beat_due = FALSE,
-                                           !.poll_late = FALSE]
-                        s48 == TimeoutsHeartbeatsDisabled(s47)
-                    IN  RebalanceJoinNeeded(s48)
+                    IN  RebalanceJoinNeeded(s39)
                ELSE s
-          [] at = "PREPARING_REBALANCE" ->
-               \* PREPARING_REBALANCE.heartbeat_unknown_member.1 [J4 H4 C2 H3]
-               IF current /\ s.identity = "member" /\ (s.join_backoff \/ ~s.polled) /\ s.owned
-               THEN LET s49 == IF s.fault = "none" /\ ~current
+          [] at = "STABLE" ->
+               \* STABLE.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3]
+               IF current /\ s.owned
+               THEN LET s40 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s50 == [s49 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                        s41 == [s40 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
                                            \* lose
@@ -4956,35 +5026,39 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s51 == TimeoutsHeartbeatsDisabled(s50)
-                        s52 == [s51 EXCEPT !.pending_said = TRUE]
-                        s53 == IF s52.fault = "none" /\ ~(~s52.revoke_due)
-                               THEN [s52 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s52
-                        s54 == IF s53.fault = "none" /\ ~s53.pending_said
-                               THEN [s53 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s53
-                        s55 == IF s54.fault = "none" /\ ~(~(s54.lost \/ s54.leaving) \/ s54.owned)
-                               THEN [s54 EXCEPT !.fault = "lost-was-owned"]
-                               ELSE s54
-                        s56 == IF /\ s55.fault = "none"
-                                  /\ ~(~s55.lost \/ s55.given /= "member" \/ ~s55.assign_due)
-                               THEN [s55 EXCEPT !.fault = "lost-by-losing"]
-                               ELSE s55
-                        s57 == IF /\ s56.fault = "none"
-                                  /\ ~(\/ s56.commit_done
-                                       \/ ~(s56.auto_commit /\ s56.owned)
-                                       \/ s56.lost
-                                       \/ s56.leaving)
-                               THEN [s56 EXCEPT !.fault = "commit-comes-first"]
-                               ELSE s56
-                    IN  [s57 EXCEPT !.revoke_due = TRUE]
-               \* PREPARING_REBALANCE.heartbeat_unknown_member.2 [J4 H4 H3 J2]
-               ELSE IF current /\ s.identity = "member" /\ (s.join_backoff \/ ~s.polled) /\ ~s.owned
-               THEN LET s58 == IF s.fault = "none" /\ ~current
+                        s42 == TimeoutsHeartbeatsDisabled(s41)
+                        s43 == [s42 EXCEPT !.pending_said = TRUE]
+                        s44 == IF s43.fault = "none" /\ ~(~s43.revoke_due)
+                               THEN [s43 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s43
+                        s45 == IF s44.fault = "none" /\ ~s44.pending_said
+                               THEN [s44 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s44
+                        s46 == IF /\ s45.fault = "none"
+                                  /\ ~(s45.taken \/ s45.lost \/ s45.leaving \/ s45.rejoin_due)
+                               THEN [s45 EXCEPT !.fault = "revoked-for-cause"]
+                               ELSE s45
+                        s47 == IF s46.fault = "none" /\ ~(~(s46.lost \/ s46.leaving) \/ s46.owned)
+                               THEN [s46 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s46
+                        s48 == IF /\ s47.fault = "none"
+                                  /\ ~(~s47.lost \/ s47.given /= "member" \/ ~s47.assign_due)
+                               THEN [s47 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s47
+                        s49 == IF /\ s48.fault = "none"
+                                  /\ ~(\/ s48.commit_done
+                                       \/ ~(s48.auto_commit /\ s48.owned)
+                                       \/ s48.lost
+                                       \/ s48.leaving)
+                               THEN [s48 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s48
+                    IN  [s49 EXCEPT !.revoke_due = TRUE]
+               \* STABLE.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
+               ELSE IF current /\ ~s.owned
+               THEN LET s50 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s59 == [s58 EXCEPT !.rebalance = "UNJOINED",
+                        s51 == [s50 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
                                            \* drop_rebalance
@@ -4995,8 +5069,75 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s60 == TimeoutsHeartbeatsDisabled(s59)
-                    IN  RebalanceJoinNeeded(s60)
+                        s52 == TimeoutsHeartbeatsDisabled(s51)
+                    IN  RebalanceJoinNeeded(s52)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.heartbeat_unknown_member.1 [J4 H4 C2 H3]
+               IF current /\ s.identity = "member" /\ (s.join_backoff \/ ~s.polled) /\ s.owned
+               THEN LET s53 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s54 == [s53 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* lose
+                                           !.lost = TRUE,
+                                           !.callback_running = FALSE,
+                                           !.keeps = FALSE,
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s55 == TimeoutsHeartbeatsDisabled(s54)
+                        s56 == [s55 EXCEPT !.pending_said = TRUE]
+                        s57 == IF s56.fault = "none" /\ ~(~s56.revoke_due)
+                               THEN [s56 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s56
+                        s58 == IF s57.fault = "none" /\ ~s57.pending_said
+                               THEN [s57 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s57
+                        s59 == IF /\ s58.fault = "none"
+                                  /\ ~(s58.taken \/ s58.lost \/ s58.leaving \/ s58.rejoin_due)
+                               THEN [s58 EXCEPT !.fault = "revoked-for-cause"]
+                               ELSE s58
+                        s60 == IF s59.fault = "none" /\ ~(~(s59.lost \/ s59.leaving) \/ s59.owned)
+                               THEN [s59 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s59
+                        s61 == IF /\ s60.fault = "none"
+                                  /\ ~(~s60.lost \/ s60.given /= "member" \/ ~s60.assign_due)
+                               THEN [s60 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s60
+                        s62 == IF /\ s61.fault = "none"
+                                  /\ ~(\/ s61.commit_done
+                                       \/ ~(s61.auto_commit /\ s61.owned)
+                                       \/ s61.lost
+                                       \/ s61.leaving)
+                               THEN [s61 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s61
+                    IN  [s62 EXCEPT !.revoke_due = TRUE]
+               \* PREPARING_REBALANCE.heartbeat_unknown_member.2 [J4 H4 H3 J2]
+               ELSE IF current /\ s.identity = "member" /\ (s.join_backoff \/ ~s.polled) /\ ~s.owned
+               THEN LET s63 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s64 == [s63 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s65 == TimeoutsHeartbeatsDisabled(s64)
+                    IN  RebalanceJoinNeeded(s65)
                \* PREPARING_REBALANCE.heartbeat_unknown_member.4 [H3]
                ELSE IF current /\ ~(s.identity = "member" /\ (s.join_backoff \/ ~s.polled))
                THEN IF s.fault = "none"
@@ -5006,11 +5147,11 @@ RebalanceHeartbeatUnknownMember(s, current) ==
           [] at = "REVOKING_PARTITION" ->
                \* REVOKING_PARTITION.heartbeat_unknown_member.1 [J4 C2 P3 H3]
                IF current /\ s.identity = "member" /\ ~s.callback_running
-               THEN LET s61 == IF s.fault = "none" /\ ~current
+               THEN LET s66 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s62 == \* forget_identity
-                               [s61 EXCEPT !.identity = "none",
+                        s67 == \* forget_identity
+                               [s66 EXCEPT !.identity = "none",
                                            \* lose_instead
                                            !.lost = TRUE,
                                            !.keeps = FALSE,
@@ -5020,19 +5161,19 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s62)
+                    IN  TimeoutsHeartbeatsDisabled(s67)
                \* REVOKING_PARTITION.heartbeat_unknown_member.2 [J4 C2 H3]
                ELSE IF current /\ s.identity = "member" /\ s.callback_running
-               THEN LET s63 == IF s.fault = "none" /\ ~current
+               THEN LET s68 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s64 == \* forget_identity
-                               [s63 EXCEPT !.identity = "none",
+                        s69 == \* forget_identity
+                               [s68 EXCEPT !.identity = "none",
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s64)
+                    IN  TimeoutsHeartbeatsDisabled(s69)
                \* REVOKING_PARTITION.heartbeat_unknown_member.4 [J9]
                ELSE IF current /\ s.identity /= "member"
                THEN IF s.fault = "none"
@@ -5042,16 +5183,16 @@ RebalanceHeartbeatUnknownMember(s, current) ==
           [] at = "ASSIGNING_PARTITIONS" ->
                \* ASSIGNING_PARTITIONS.heartbeat_unknown_member.1 [J4 C2 H3]
                IF current /\ s.identity = "member"
-               THEN LET s65 == IF s.fault = "none" /\ ~current
+               THEN LET s70 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s66 == \* forget_identity
-                               [s65 EXCEPT !.identity = "none",
+                        s71 == \* forget_identity
+                               [s70 EXCEPT !.identity = "none",
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s66)
+                    IN  TimeoutsHeartbeatsDisabled(s71)
                \* ASSIGNING_PARTITIONS.heartbeat_unknown_member.3 [J9]
                ELSE IF current /\ s.identity /= "member"
                THEN IF s.fault = "none"
@@ -5103,31 +5244,35 @@ RebalanceCommitUnknownMember(s, current) ==
                         s6 == IF s5.fault = "none" /\ ~s5.pending_said
                               THEN [s5 EXCEPT !.fault = "paused-before-revoked"]
                               ELSE s5
-                        s7 == IF s6.fault = "none" /\ ~(~(s6.lost \/ s6.leaving) \/ s6.owned)
-                              THEN [s6 EXCEPT !.fault = "lost-was-owned"]
+                        s7 == IF /\ s6.fault = "none"
+                                 /\ ~(s6.taken \/ s6.lost \/ s6.leaving \/ s6.rejoin_due)
+                              THEN [s6 EXCEPT !.fault = "revoked-for-cause"]
                               ELSE s6
-                        s8 == IF /\ s7.fault = "none"
-                                 /\ ~(~s7.lost \/ s7.given /= "member" \/ ~s7.assign_due)
-                              THEN [s7 EXCEPT !.fault = "lost-by-losing"]
+                        s8 == IF s7.fault = "none" /\ ~(~(s7.lost \/ s7.leaving) \/ s7.owned)
+                              THEN [s7 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s7
                         s9 == IF /\ s8.fault = "none"
-                                 /\ ~(\/ s8.commit_done
-                                      \/ ~(s8.auto_commit /\ s8.owned)
-                                      \/ s8.lost
-                                      \/ s8.leaving)
-                              THEN [s8 EXCEPT !.fault = "commit-comes-first"]
+                                 /\ ~(~s8.lost \/ s8.given /= "member" \/ ~s8.assign_due)
+                              THEN [s8 EXCEPT !.fault = "lost-by-losing"]
                               ELSE s8
-                    IN  [s9 EXCEPT !.revoke_due = TRUE]
+                        s10 == IF /\ s9.fault = "none"
+                                  /\ ~(\/ s9.commit_done
+                                       \/ ~(s9.auto_commit /\ s9.owned)
+                                       \/ s9.lost
+                                       \/ s9.leaving)
+                               THEN [s9 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s9
+                    IN  [s10 EXCEPT !.revoke_due = TRUE]
                \* PREPARE_REVOCATION.commit_unknown_member.2 [J4 H4 M2 H3 J2]
                ELSE IF /\ current
                        /\ s.coordinator_known
                        /\ \/ s.commit_step = "out"
                           \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                        /\ ~s.owned
-               THEN LET s10 == IF s.fault = "none" /\ ~current
+               THEN LET s11 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s11 == [s10 EXCEPT !.rebalance = "UNJOINED",
+                        s12 == [s11 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
                                            \* drop_rebalance
@@ -5138,8 +5283,8 @@ RebalanceCommitUnknownMember(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s12 == TimeoutsHeartbeatsDisabled(s11)
-                    IN  RebalanceJoinNeeded(s12)
+                        s13 == TimeoutsHeartbeatsDisabled(s12)
+                    IN  RebalanceJoinNeeded(s13)
                \* PREPARE_REVOCATION.commit_unknown_member.4 [M7]
                ELSE IF /\ current
                        /\ ~(/\ current
@@ -5157,10 +5302,10 @@ RebalanceCommitUnknownMember(s, current) ==
                   /\ \/ s.commit_step = "out"
                      \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                   /\ s.owned
-               THEN LET s13 == IF s.fault = "none" /\ ~current
+               THEN LET s14 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s14 == [s13 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                        s15 == [s14 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
                                            \* lose
@@ -5175,39 +5320,43 @@ RebalanceCommitUnknownMember(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s15 == TimeoutsHeartbeatsDisabled(s14)
-                        s16 == [s15 EXCEPT !.pending_said = TRUE]
-                        s17 == IF s16.fault = "none" /\ ~(~s16.revoke_due)
-                               THEN [s16 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s16
-                        s18 == IF s17.fault = "none" /\ ~s17.pending_said
-                               THEN [s17 EXCEPT !.fault = "paused-before-revoked"]
+                        s16 == TimeoutsHeartbeatsDisabled(s15)
+                        s17 == [s16 EXCEPT !.pending_said = TRUE]
+                        s18 == IF s17.fault = "none" /\ ~(~s17.revoke_due)
+                               THEN [s17 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s17
-                        s19 == IF s18.fault = "none" /\ ~(~(s18.lost \/ s18.leaving) \/ s18.owned)
-                               THEN [s18 EXCEPT !.fault = "lost-was-owned"]
+                        s19 == IF s18.fault = "none" /\ ~s18.pending_said
+                               THEN [s18 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s18
                         s20 == IF /\ s19.fault = "none"
-                                  /\ ~(~s19.lost \/ s19.given /= "member" \/ ~s19.assign_due)
-                               THEN [s19 EXCEPT !.fault = "lost-by-losing"]
+                                  /\ ~(s19.taken \/ s19.lost \/ s19.leaving \/ s19.rejoin_due)
+                               THEN [s19 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s19
-                        s21 == IF /\ s20.fault = "none"
-                                  /\ ~(\/ s20.commit_done
-                                       \/ ~(s20.auto_commit /\ s20.owned)
-                                       \/ s20.lost
-                                       \/ s20.leaving)
-                               THEN [s20 EXCEPT !.fault = "commit-comes-first"]
+                        s21 == IF s20.fault = "none" /\ ~(~(s20.lost \/ s20.leaving) \/ s20.owned)
+                               THEN [s20 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s20
-                    IN  [s21 EXCEPT !.revoke_due = TRUE]
+                        s22 == IF /\ s21.fault = "none"
+                                  /\ ~(~s21.lost \/ s21.given /= "member" \/ ~s21.assign_due)
+                               THEN [s21 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s21
+                        s23 == IF /\ s22.fault = "none"
+                                  /\ ~(\/ s22.commit_done
+                                       \/ ~(s22.auto_commit /\ s22.owned)
+                                       \/ s22.lost
+                                       \/ s22.leaving)
+                               THEN [s22 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s22
+                    IN  [s23 EXCEPT !.revoke_due = TRUE]
                \* PARTITION_REVOKED.commit_unknown_member.2 [J4 H4 M2 H3 J2]
                ELSE IF /\ current
                        /\ s.coordinator_known
                        /\ \/ s.commit_step = "out"
                           \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                        /\ ~s.owned
-               THEN LET s22 == IF s.fault = "none" /\ ~current
+               THEN LET s24 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s23 == [s22 EXCEPT !.rebalance = "UNJOINED",
+                        s25 == [s24 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
                                            \* drop_rebalance
@@ -5218,8 +5367,8 @@ RebalanceCommitUnknownMember(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s24 == TimeoutsHeartbeatsDisabled(s23)
-                    IN  RebalanceJoinNeeded(s24)
+                        s26 == TimeoutsHeartbeatsDisabled(s25)
+                    IN  RebalanceJoinNeeded(s26)
                \* PARTITION_REVOKED.commit_unknown_member.4 [M7]
                ELSE IF /\ current
                        /\ ~(/\ current
@@ -5237,10 +5386,10 @@ RebalanceCommitUnknownMember(s, current) ==
                   /\ \/ s.commit_step = "out"
                      \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                   /\ s.owned
-               THEN LET s25 == IF s.fault = "none" /\ ~current
+               THEN LET s27 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s26 == [s25 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                        s28 == [s27 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
                                            \* lose
@@ -5255,39 +5404,43 @@ RebalanceCommitUnknownMember(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s27 == TimeoutsHeartbeatsDisabled(s26)
-                        s28 == [s27 EXCEPT !.pending_said = TRUE]
-                        s29 == IF s28.fault = "none" /\ ~(~s28.revoke_due)
-                               THEN [s28 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s28
-                        s30 == IF s29.fault = "none" /\ ~s29.pending_said
-                               THEN [s29 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s29
-                        s31 == IF s30.fault = "none" /\ ~(~(s30.lost \/ s30.leaving) \/ s30.owned)
-                               THEN [s30 EXCEPT !.fault = "lost-was-owned"]
+                        s29 == TimeoutsHeartbeatsDisabled(s28)
+                        s30 == [s29 EXCEPT !.pending_said = TRUE]
+                        s31 == IF s30.fault = "none" /\ ~(~s30.revoke_due)
+                               THEN [s30 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s30
-                        s32 == IF /\ s31.fault = "none"
-                                  /\ ~(~s31.lost \/ s31.given /= "member" \/ ~s31.assign_due)
-                               THEN [s31 EXCEPT !.fault = "lost-by-losing"]
+                        s32 == IF s31.fault = "none" /\ ~s31.pending_said
+                               THEN [s31 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s31
                         s33 == IF /\ s32.fault = "none"
-                                  /\ ~(\/ s32.commit_done
-                                       \/ ~(s32.auto_commit /\ s32.owned)
-                                       \/ s32.lost
-                                       \/ s32.leaving)
-                               THEN [s32 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(s32.taken \/ s32.lost \/ s32.leaving \/ s32.rejoin_due)
+                               THEN [s32 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s32
-                    IN  [s33 EXCEPT !.revoke_due = TRUE]
+                        s34 == IF s33.fault = "none" /\ ~(~(s33.lost \/ s33.leaving) \/ s33.owned)
+                               THEN [s33 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s33
+                        s35 == IF /\ s34.fault = "none"
+                                  /\ ~(~s34.lost \/ s34.given /= "member" \/ ~s34.assign_due)
+                               THEN [s34 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s34
+                        s36 == IF /\ s35.fault = "none"
+                                  /\ ~(\/ s35.commit_done
+                                       \/ ~(s35.auto_commit /\ s35.owned)
+                                       \/ s35.lost
+                                       \/ s35.leaving)
+                               THEN [s35 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s35
+                    IN  [s36 EXCEPT !.revoke_due = TRUE]
                \* STABLE.commit_unknown_member.2 [J4 H4 M2 H3 J2]
                ELSE IF /\ current
                        /\ s.coordinator_known
                        /\ \/ s.commit_step = "out"
                           \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                        /\ ~s.owned
-               THEN LET s34 == IF s.fault = "none" /\ ~current
+               THEN LET s37 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s35 == [s34 EXCEPT !.rebalance = "UNJOINED",
+                        s38 == [s37 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
                                            \* drop_rebalance
@@ -5298,8 +5451,8 @@ RebalanceCommitUnknownMember(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s36 == TimeoutsHeartbeatsDisabled(s35)
-                    IN  RebalanceJoinNeeded(s36)
+                        s39 == TimeoutsHeartbeatsDisabled(s38)
+                    IN  RebalanceJoinNeeded(s39)
                \* STABLE.commit_unknown_member.4 [M7]
                ELSE IF /\ current
                        /\ ~(/\ current
@@ -5318,11 +5471,11 @@ RebalanceCommitUnknownMember(s, current) ==
                      \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                   /\ s.identity = "member"
                   /\ ~s.callback_running
-               THEN LET s37 == IF s.fault = "none" /\ ~current
+               THEN LET s40 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s38 == \* forget_identity
-                               [s37 EXCEPT !.identity = "none",
+                        s41 == \* forget_identity
+                               [s40 EXCEPT !.identity = "none",
                                            \* lose_instead
                                            !.lost = TRUE,
                                            !.keeps = FALSE,
@@ -5332,7 +5485,7 @@ RebalanceCommitUnknownMember(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s38)
+                    IN  TimeoutsHeartbeatsDisabled(s41)
                \* REVOKING_PARTITION.commit_unknown_member.2 [J4 C2 H3]
                ELSE IF /\ current
                        /\ s.coordinator_known
@@ -5340,16 +5493,16 @@ RebalanceCommitUnknownMember(s, current) ==
                           \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                        /\ s.identity = "member"
                        /\ s.callback_running
-               THEN LET s39 == IF s.fault = "none" /\ ~current
+               THEN LET s42 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s40 == \* forget_identity
-                               [s39 EXCEPT !.identity = "none",
+                        s43 == \* forget_identity
+                               [s42 EXCEPT !.identity = "none",
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s40)
+                    IN  TimeoutsHeartbeatsDisabled(s43)
                \* REVOKING_PARTITION.commit_unknown_member.4 [M7]
                ELSE IF /\ current
                        /\ s.coordinator_known
@@ -5376,16 +5529,16 @@ RebalanceCommitUnknownMember(s, current) ==
                   /\ \/ s.commit_step = "out"
                      \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                   /\ s.identity = "member"
-               THEN LET s41 == IF s.fault = "none" /\ ~current
+               THEN LET s44 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s42 == \* forget_identity
-                               [s41 EXCEPT !.identity = "none",
+                        s45 == \* forget_identity
+                               [s44 EXCEPT !.identity = "none",
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s42)
+                    IN  TimeoutsHeartbeatsDisabled(s45)
                \* ASSIGNING_PARTITIONS.commit_unknown_member.3 [M7]
                ELSE IF /\ current
                        /\ s.coordinator_known
@@ -5460,29 +5613,33 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                         s6 == IF s5.fault = "none" /\ ~s5.pending_said
                               THEN [s5 EXCEPT !.fault = "paused-before-revoked"]
                               ELSE s5
-                        s7 == IF s6.fault = "none" /\ ~(~(s6.lost \/ s6.leaving) \/ s6.owned)
-                              THEN [s6 EXCEPT !.fault = "lost-was-owned"]
+                        s7 == IF /\ s6.fault = "none"
+                                 /\ ~(s6.taken \/ s6.lost \/ s6.leaving \/ s6.rejoin_due)
+                              THEN [s6 EXCEPT !.fault = "revoked-for-cause"]
                               ELSE s6
-                        s8 == IF /\ s7.fault = "none"
-                                 /\ ~(~s7.lost \/ s7.given /= "member" \/ ~s7.assign_due)
-                              THEN [s7 EXCEPT !.fault = "lost-by-losing"]
+                        s8 == IF s7.fault = "none" /\ ~(~(s7.lost \/ s7.leaving) \/ s7.owned)
+                              THEN [s7 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s7
                         s9 == IF /\ s8.fault = "none"
-                                 /\ ~(\/ s8.commit_done
-                                      \/ ~(s8.auto_commit /\ s8.owned)
-                                      \/ s8.lost
-                                      \/ s8.leaving)
-                              THEN [s8 EXCEPT !.fault = "commit-comes-first"]
+                                 /\ ~(~s8.lost \/ s8.given /= "member" \/ ~s8.assign_due)
+                              THEN [s8 EXCEPT !.fault = "lost-by-losing"]
                               ELSE s8
-                    IN  [s9 EXCEPT !.revoke_due = TRUE]
+                        s10 == IF /\ s9.fault = "none"
+                                  /\ ~(\/ s9.commit_done
+                                       \/ ~(s9.auto_commit /\ s9.owned)
+                                       \/ s9.lost
+                                       \/ s9.leaving)
+                               THEN [s9 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s9
+                    IN  [s10 EXCEPT !.revoke_due = TRUE]
                \* PREPARE_REVOCATION.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
                ELSE IF current /\ ~s.owned
-               THEN LET s10 == IF s.fault = "none" /\ ~current
+               THEN LET s11 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s11 == [s10 EXCEPT !.rebalance = "UNJOINED",
+                        s12 == [s11 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_generation
-                                           !.identity = IF s10.identity /= "none" THEN "id" ELSE "none",
+                                           !.identity = IF s11.identity /= "none" THEN "id" ELSE "none",
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
@@ -5491,18 +5648,18 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s12 == TimeoutsHeartbeatsDisabled(s11)
-                    IN  RebalanceJoinNeeded(s12)
+                        s13 == TimeoutsHeartbeatsDisabled(s12)
+                    IN  RebalanceJoinNeeded(s13)
                ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.heartbeat_illegal_generation.1 [J4 H4 M2 C2 H3]
                IF current /\ s.owned
-               THEN LET s13 == IF s.fault = "none" /\ ~current
+               THEN LET s14 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s14 == [s13 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                        s15 == [s14 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_generation
-                                           !.identity = IF s13.identity /= "none" THEN "id" ELSE "none",
+                                           !.identity = IF s14.identity /= "none" THEN "id" ELSE "none",
                                            \* lose
                                            !.lost = TRUE,
                                            !.callback_running = FALSE,
@@ -5515,37 +5672,41 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s15 == TimeoutsHeartbeatsDisabled(s14)
-                        s16 == [s15 EXCEPT !.pending_said = TRUE]
-                        s17 == IF s16.fault = "none" /\ ~(~s16.revoke_due)
-                               THEN [s16 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s16
-                        s18 == IF s17.fault = "none" /\ ~s17.pending_said
-                               THEN [s17 EXCEPT !.fault = "paused-before-revoked"]
+                        s16 == TimeoutsHeartbeatsDisabled(s15)
+                        s17 == [s16 EXCEPT !.pending_said = TRUE]
+                        s18 == IF s17.fault = "none" /\ ~(~s17.revoke_due)
+                               THEN [s17 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s17
-                        s19 == IF s18.fault = "none" /\ ~(~(s18.lost \/ s18.leaving) \/ s18.owned)
-                               THEN [s18 EXCEPT !.fault = "lost-was-owned"]
+                        s19 == IF s18.fault = "none" /\ ~s18.pending_said
+                               THEN [s18 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s18
                         s20 == IF /\ s19.fault = "none"
-                                  /\ ~(~s19.lost \/ s19.given /= "member" \/ ~s19.assign_due)
-                               THEN [s19 EXCEPT !.fault = "lost-by-losing"]
+                                  /\ ~(s19.taken \/ s19.lost \/ s19.leaving \/ s19.rejoin_due)
+                               THEN [s19 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s19
-                        s21 == IF /\ s20.fault = "none"
-                                  /\ ~(\/ s20.commit_done
-                                       \/ ~(s20.auto_commit /\ s20.owned)
-                                       \/ s20.lost
-                                       \/ s20.leaving)
-                               THEN [s20 EXCEPT !.fault = "commit-comes-first"]
+                        s21 == IF s20.fault = "none" /\ ~(~(s20.lost \/ s20.leaving) \/ s20.owned)
+                               THEN [s20 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s20
-                    IN  [s21 EXCEPT !.revoke_due = TRUE]
+                        s22 == IF /\ s21.fault = "none"
+                                  /\ ~(~s21.lost \/ s21.given /= "member" \/ ~s21.assign_due)
+                               THEN [s21 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s21
+                        s23 == IF /\ s22.fault = "none"
+                                  /\ ~(\/ s22.commit_done
+                                       \/ ~(s22.auto_commit /\ s22.owned)
+                                       \/ s22.lost
+                                       \/ s22.leaving)
+                               THEN [s22 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s22
+                    IN  [s23 EXCEPT !.revoke_due = TRUE]
                \* PARTITION_REVOKED.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
                ELSE IF current /\ ~s.owned
-               THEN LET s22 == IF s.fault = "none" /\ ~current
+               THEN LET s24 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s23 == [s22 EXCEPT !.rebalance = "UNJOINED",
+                        s25 == [s24 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_generation
-                                           !.identity = IF s22.identity /= "none" THEN "id" ELSE "none",
+                                           !.identity = IF s24.identity /= "none" THEN "id" ELSE "none",
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
@@ -5554,18 +5715,18 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s24 == TimeoutsHeartbeatsDisabled(s23)
-                    IN  RebalanceJoinNeeded(s24)
+                        s26 == TimeoutsHeartbeatsDisabled(s25)
+                    IN  RebalanceJoinNeeded(s26)
                ELSE s
           [] at = "COMPLETING_REBALANCE" ->
                \* COMPLETING_REBALANCE.heartbeat_illegal_generation.1 [J4 H4 M2 C2 H3]
                IF current /\ s.owned
-               THEN LET s25 == IF s.fault = "none" /\ ~current
+               THEN LET s27 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s26 == [s25 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                        s28 == [s27 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_generation
-                                           !.identity = IF s25.identity /= "none" THEN "id" ELSE "none",
+                                           !.identity = IF s27.identity /= "none" THEN "id" ELSE "none",
                                            \* lose
                                            !.lost = TRUE,
                                            !.callback_running = FALSE,
@@ -5578,120 +5739,61 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s27 == TimeoutsHeartbeatsDisabled(s26)
-                        s28 == [s27 EXCEPT !.pending_said = TRUE]
-                        s29 == IF s28.fault = "none" /\ ~(~s28.revoke_due)
-                               THEN [s28 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s28
-                        s30 == IF s29.fault = "none" /\ ~s29.pending_said
-                               THEN [s29 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s29
-                        s31 == IF s30.fault = "none" /\ ~(~(s30.lost \/ s30.leaving) \/ s30.owned)
-                               THEN [s30 EXCEPT !.fault = "lost-was-owned"]
+                        s29 == TimeoutsHeartbeatsDisabled(s28)
+                        s30 == [s29 EXCEPT !.pending_said = TRUE]
+                        s31 == IF s30.fault = "none" /\ ~(~s30.revoke_due)
+                               THEN [s30 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s30
-                        s32 == IF /\ s31.fault = "none"
-                                  /\ ~(~s31.lost \/ s31.given /= "member" \/ ~s31.assign_due)
-                               THEN [s31 EXCEPT !.fault = "lost-by-losing"]
+                        s32 == IF s31.fault = "none" /\ ~s31.pending_said
+                               THEN [s31 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s31
                         s33 == IF /\ s32.fault = "none"
-                                  /\ ~(\/ s32.commit_done
-                                       \/ ~(s32.auto_commit /\ s32.owned)
-                                       \/ s32.lost
-                                       \/ s32.leaving)
-                               THEN [s32 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(s32.taken \/ s32.lost \/ s32.leaving \/ s32.rejoin_due)
+                               THEN [s32 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s32
-                    IN  [s33 EXCEPT !.revoke_due = TRUE]
+                        s34 == IF s33.fault = "none" /\ ~(~(s33.lost \/ s33.leaving) \/ s33.owned)
+                               THEN [s33 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s33
+                        s35 == IF /\ s34.fault = "none"
+                                  /\ ~(~s34.lost \/ s34.given /= "member" \/ ~s34.assign_due)
+                               THEN [s34 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s34
+                        s36 == IF /\ s35.fault = "none"
+                                  /\ ~(\/ s35.commit_done
+                                       \/ ~(s35.auto_commit /\ s35.owned)
+                                       \/ s35.lost
+                                       \/ s35.leaving)
+                               THEN [s35 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s35
+                    IN  [s36 EXCEPT !.revoke_due = TRUE]
                \* COMPLETING_REBALANCE.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
                ELSE IF current /\ ~s.owned
-               THEN LET s34 == IF s.fault = "none" /\ ~current
+               THEN LET s37 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s35 == [s34 EXCEPT !.rebalance = "UNJOINED",
+                        s38 == [s37 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_generation
-                                           !.identity = IF s34.identity /= "none" THEN "id" ELSE "none",
+                                           !.identity = IF s37.identity /= "none" THEN "id" ELSE "none",
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
                                            !.follow_up = FALSE,
-                                           !.in_group = FALSE,
-                                           !.heartbeat_out = FALSE,
-                                           !.beat_due = FALSE,
-                                           !.poll_late = FALSE]
-                        s36 == TimeoutsHeartbeatsDisabled(s35)
-                    IN  RebalanceJoinNeeded(s36)
-               ELSE s
-          [] at = "STABLE" ->
-               \* STABLE.heartbeat_illegal_generation.1 [J4 H4 M2 C2 H3]
-               IF current /\ s.owned
-               THEN LET s37 == IF s.fault = "none" /\ ~current
-                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                               ELSE s
-                        s38 == [s37 EXCEPT !.rebalance = "REVOKING_PARTITION",
-                                           \* forget_generation
-                                           !.identity = IF s37.identity /= "none" THEN "id" ELSE "none",
-                                           \* lose
-                                           !.lost = TRUE,
-                                           !.callback_running = FALSE,
-                                           !.keeps = FALSE,
-                                           !.commit_step = "none",
-                                           !.preparing = FALSE,
-                                           !.follow_up = FALSE,
-                                           !.will_own = FALSE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
                         s39 == TimeoutsHeartbeatsDisabled(s38)
-                        s40 == [s39 EXCEPT !.pending_said = TRUE]
-                        s41 == IF s40.fault = "none" /\ ~(~s40.revoke_due)
-                               THEN [s40 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s40
-                        s42 == IF s41.fault = "none" /\ ~s41.pending_said
-                               THEN [s41 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s41
-                        s43 == IF s42.fault = "none" /\ ~(~(s42.lost \/ s42.leaving) \/ s42.owned)
-                               THEN [s42 EXCEPT !.fault = "lost-was-owned"]
-                               ELSE s42
-                        s44 == IF /\ s43.fault = "none"
-                                  /\ ~(~s43.lost \/ s43.given /= "member" \/ ~s43.assign_due)
-                               THEN [s43 EXCEPT !.fault = "lost-by-losing"]
-                               ELSE s43
-                        s45 == IF /\ s44.fault = "none"
-                                  /\ ~(\/ s44.commit_done
-                                       \/ ~(s44.auto_commit /\ s44.owned)
-                                       \/ s44.lost
-                                       \/ s44.leaving)
-                               THEN [s44 EXCEPT !.fault = "commit-comes-first"]
-                               ELSE s44
-                    IN  [s45 EXCEPT !.revoke_due = TRUE]
-               \* STABLE.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
-               ELSE IF current /\ ~s.owned
-               THEN LET s46 == IF s.fault = "none" /\ ~current
-                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                               ELSE s
-                        s47 == [s46 EXCEPT !.rebalance = "UNJOINED",
-                                           \* forget_generation
-                                           !.identity = IF s46.identity /= "none" THEN "id" ELSE "none",
-                                           \* drop_rebalance
-                                           !.commit_step = "none",
-                                           !.preparing = FALSE,
-                                           !.follow_up = FALSE,
-                                           !.in_group = FALSE,
-                                           !.heartbeat_out = FALSE,
-                                           !.beat_due = FALSE,
-                                           !.poll_late = FALSE]
-                        s48 == TimeoutsHeartbeatsDisabled(s47)
-                    IN  RebalanceJoinNeeded(s48)
+                    IN  RebalanceJoinNeeded(s39)
                ELSE s
-          [] at = "PREPARING_REBALANCE" ->
-               \* PREPARING_REBALANCE.heartbeat_illegal_generation.1 [J4 H4 C2 H3]
-               IF current /\ s.identity = "member" /\ (s.join_backoff \/ ~s.polled) /\ s.owned
-               THEN LET s49 == IF s.fault = "none" /\ ~current
+          [] at = "STABLE" ->
+               \* STABLE.heartbeat_illegal_generation.1 [J4 H4 M2 C2 H3]
+               IF current /\ s.owned
+               THEN LET s40 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s50 == [s49 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                        s41 == [s40 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_generation
-                                           !.identity = IF s49.identity /= "none" THEN "id" ELSE "none",
+                                           !.identity = IF s40.identity /= "none" THEN "id" ELSE "none",
                                            \* lose
                                            !.lost = TRUE,
                                            !.callback_running = FALSE,
@@ -5704,37 +5806,41 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s51 == TimeoutsHeartbeatsDisabled(s50)
-                        s52 == [s51 EXCEPT !.pending_said = TRUE]
-                        s53 == IF s52.fault = "none" /\ ~(~s52.revoke_due)
-                               THEN [s52 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s52
-                        s54 == IF s53.fault = "none" /\ ~s53.pending_said
-                               THEN [s53 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s53
-                        s55 == IF s54.fault = "none" /\ ~(~(s54.lost \/ s54.leaving) \/ s54.owned)
-                               THEN [s54 EXCEPT !.fault = "lost-was-owned"]
-                               ELSE s54
-                        s56 == IF /\ s55.fault = "none"
-                                  /\ ~(~s55.lost \/ s55.given /= "member" \/ ~s55.assign_due)
-                               THEN [s55 EXCEPT !.fault = "lost-by-losing"]
-                               ELSE s55
-                        s57 == IF /\ s56.fault = "none"
-                                  /\ ~(\/ s56.commit_done
-                                       \/ ~(s56.auto_commit /\ s56.owned)
-                                       \/ s56.lost
-                                       \/ s56.leaving)
-                               THEN [s56 EXCEPT !.fault = "commit-comes-first"]
-                               ELSE s56
-                    IN  [s57 EXCEPT !.revoke_due = TRUE]
-               \* PREPARING_REBALANCE.heartbeat_illegal_generation.2 [J4 H4 H3 J2]
-               ELSE IF current /\ s.identity = "member" /\ (s.join_backoff \/ ~s.polled) /\ ~s.owned
-               THEN LET s58 == IF s.fault = "none" /\ ~current
+                        s42 == TimeoutsHeartbeatsDisabled(s41)
+                        s43 == [s42 EXCEPT !.pending_said = TRUE]
+                        s44 == IF s43.fault = "none" /\ ~(~s43.revoke_due)
+                               THEN [s43 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s43
+                        s45 == IF s44.fault = "none" /\ ~s44.pending_said
+                               THEN [s44 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s44
+                        s46 == IF /\ s45.fault = "none"
+                                  /\ ~(s45.taken \/ s45.lost \/ s45.leaving \/ s45.rejoin_due)
+                               THEN [s45 EXCEPT !.fault = "revoked-for-cause"]
+                               ELSE s45
+                        s47 == IF s46.fault = "none" /\ ~(~(s46.lost \/ s46.leaving) \/ s46.owned)
+                               THEN [s46 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s46
+                        s48 == IF /\ s47.fault = "none"
+                                  /\ ~(~s47.lost \/ s47.given /= "member" \/ ~s47.assign_due)
+                               THEN [s47 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s47
+                        s49 == IF /\ s48.fault = "none"
+                                  /\ ~(\/ s48.commit_done
+                                       \/ ~(s48.auto_commit /\ s48.owned)
+                                       \/ s48.lost
+                                       \/ s48.leaving)
+                               THEN [s48 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s48
+                    IN  [s49 EXCEPT !.revoke_due = TRUE]
+               \* STABLE.heartbeat_illegal_generation.2 [J4 H4 M2 H3 J2]
+               ELSE IF current /\ ~s.owned
+               THEN LET s50 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s59 == [s58 EXCEPT !.rebalance = "UNJOINED",
+                        s51 == [s50 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_generation
-                                           !.identity = IF s58.identity /= "none" THEN "id" ELSE "none",
+                                           !.identity = IF s50.identity /= "none" THEN "id" ELSE "none",
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
@@ -5743,8 +5849,75 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s60 == TimeoutsHeartbeatsDisabled(s59)
-                    IN  RebalanceJoinNeeded(s60)
+                        s52 == TimeoutsHeartbeatsDisabled(s51)
+                    IN  RebalanceJoinNeeded(s52)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.heartbeat_illegal_generation.1 [J4 H4 C2 H3]
+               IF current /\ s.identity = "member" /\ (s.join_backoff \/ ~s.polled) /\ s.owned
+               THEN LET s53 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s54 == [s53 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                           \* forget_generation
+                                           !.identity = IF s53.identity /= "none" THEN "id" ELSE "none",
+                                           \* lose
+                                           !.lost = TRUE,
+                                           !.callback_running = FALSE,
+                                           !.keeps = FALSE,
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s55 == TimeoutsHeartbeatsDisabled(s54)
+                        s56 == [s55 EXCEPT !.pending_said = TRUE]
+                        s57 == IF s56.fault = "none" /\ ~(~s56.revoke_due)
+                               THEN [s56 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s56
+                        s58 == IF s57.fault = "none" /\ ~s57.pending_said
+                               THEN [s57 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s57
+                        s59 == IF /\ s58.fault = "none"
+                                  /\ ~(s58.taken \/ s58.lost \/ s58.leaving \/ s58.rejoin_due)
+                               THEN [s58 EXCEPT !.fault = "revoked-for-cause"]
+                               ELSE s58
+                        s60 == IF s59.fault = "none" /\ ~(~(s59.lost \/ s59.leaving) \/ s59.owned)
+                               THEN [s59 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s59
+                        s61 == IF /\ s60.fault = "none"
+                                  /\ ~(~s60.lost \/ s60.given /= "member" \/ ~s60.assign_due)
+                               THEN [s60 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s60
+                        s62 == IF /\ s61.fault = "none"
+                                  /\ ~(\/ s61.commit_done
+                                       \/ ~(s61.auto_commit /\ s61.owned)
+                                       \/ s61.lost
+                                       \/ s61.leaving)
+                               THEN [s61 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s61
+                    IN  [s62 EXCEPT !.revoke_due = TRUE]
+               \* PREPARING_REBALANCE.heartbeat_illegal_generation.2 [J4 H4 H3 J2]
+               ELSE IF current /\ s.identity = "member" /\ (s.join_backoff \/ ~s.polled) /\ ~s.owned
+               THEN LET s63 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s64 == [s63 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_generation
+                                           !.identity = IF s63.identity /= "none" THEN "id" ELSE "none",
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s65 == TimeoutsHeartbeatsDisabled(s64)
+                    IN  RebalanceJoinNeeded(s65)
                \* PREPARING_REBALANCE.heartbeat_illegal_generation.4 [H3]
                ELSE IF current /\ ~(s.identity = "member" /\ (s.join_backoff \/ ~s.polled))
                THEN IF s.fault = "none"
@@ -5754,11 +5927,11 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
           [] at = "REVOKING_PARTITION" ->
                \* REVOKING_PARTITION.heartbeat_illegal_generation.1 [J4 C2 P3 H3]
                IF current /\ s.identity = "member" /\ ~s.callback_running
-               THEN LET s61 == IF s.fault = "none" /\ ~current
+               THEN LET s66 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s62 == \* forget_generation
-                               [s61 EXCEPT !.identity = IF s61.identity /= "none" THEN "id" ELSE "none",
+                        s67 == \* forget_generation
+                               [s66 EXCEPT !.identity = IF s66.identity /= "none" THEN "id" ELSE "none",
                                            \* lose_instead
                                            !.lost = TRUE,
                                            !.keeps = FALSE,
@@ -5768,19 +5941,19 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s62)
+                    IN  TimeoutsHeartbeatsDisabled(s67)
                \* REVOKING_PARTITION.heartbeat_illegal_generation.2 [J4 C2 H3]
                ELSE IF current /\ s.identity = "member" /\ s.callback_running
-               THEN LET s63 == IF s.fault = "none" /\ ~current
+               THEN LET s68 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s64 == \* forget_generation
-                               [s63 EXCEPT !.identity = IF s63.identity /= "none" THEN "id" ELSE "none",
+                        s69 == \* forget_generation
+                               [s68 EXCEPT !.identity = IF s68.identity /= "none" THEN "id" ELSE "none",
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s64)
+                    IN  TimeoutsHeartbeatsDisabled(s69)
                \* REVOKING_PARTITION.heartbeat_illegal_generation.4 [J9]
                ELSE IF current /\ s.identity /= "member"
                THEN IF s.fault = "none"
@@ -5790,16 +5963,16 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
           [] at = "ASSIGNING_PARTITIONS" ->
                \* ASSIGNING_PARTITIONS.heartbeat_illegal_generation.1 [J4 C2 H3]
                IF current /\ s.identity = "member"
-               THEN LET s65 == IF s.fault = "none" /\ ~current
+               THEN LET s70 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s66 == \* forget_generation
-                               [s65 EXCEPT !.identity = IF s65.identity /= "none" THEN "id" ELSE "none",
+                        s71 == \* forget_generation
+                               [s70 EXCEPT !.identity = IF s70.identity /= "none" THEN "id" ELSE "none",
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s66)
+                    IN  TimeoutsHeartbeatsDisabled(s71)
                \* ASSIGNING_PARTITIONS.heartbeat_illegal_generation.3 [J9]
                ELSE IF current /\ s.identity /= "member"
                THEN IF s.fault = "none"
@@ -5851,33 +6024,37 @@ RebalanceCommitIllegalGeneration(s, current) ==
                         s6 == IF s5.fault = "none" /\ ~s5.pending_said
                               THEN [s5 EXCEPT !.fault = "paused-before-revoked"]
                               ELSE s5
-                        s7 == IF s6.fault = "none" /\ ~(~(s6.lost \/ s6.leaving) \/ s6.owned)
-                              THEN [s6 EXCEPT !.fault = "lost-was-owned"]
+                        s7 == IF /\ s6.fault = "none"
+                                 /\ ~(s6.taken \/ s6.lost \/ s6.leaving \/ s6.rejoin_due)
+                              THEN [s6 EXCEPT !.fault = "revoked-for-cause"]
                               ELSE s6
-                        s8 == IF /\ s7.fault = "none"
-                                 /\ ~(~s7.lost \/ s7.given /= "member" \/ ~s7.assign_due)
-                              THEN [s7 EXCEPT !.fault = "lost-by-losing"]
+                        s8 == IF s7.fault = "none" /\ ~(~(s7.lost \/ s7.leaving) \/ s7.owned)
+                              THEN [s7 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s7
                         s9 == IF /\ s8.fault = "none"
-                                 /\ ~(\/ s8.commit_done
-                                      \/ ~(s8.auto_commit /\ s8.owned)
-                                      \/ s8.lost
-                                      \/ s8.leaving)
-                              THEN [s8 EXCEPT !.fault = "commit-comes-first"]
+                                 /\ ~(~s8.lost \/ s8.given /= "member" \/ ~s8.assign_due)
+                              THEN [s8 EXCEPT !.fault = "lost-by-losing"]
                               ELSE s8
-                    IN  [s9 EXCEPT !.revoke_due = TRUE]
+                        s10 == IF /\ s9.fault = "none"
+                                  /\ ~(\/ s9.commit_done
+                                       \/ ~(s9.auto_commit /\ s9.owned)
+                                       \/ s9.lost
+                                       \/ s9.leaving)
+                               THEN [s9 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s9
+                    IN  [s10 EXCEPT !.revoke_due = TRUE]
                \* PREPARE_REVOCATION.commit_illegal_generation.2 [J4 H4 M2 H3 J2]
                ELSE IF /\ current
                        /\ s.coordinator_known
                        /\ \/ s.commit_step = "out"
                           \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                        /\ ~s.owned
-               THEN LET s10 == IF s.fault = "none" /\ ~current
+               THEN LET s11 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s11 == [s10 EXCEPT !.rebalance = "UNJOINED",
+                        s12 == [s11 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_generation
-                                           !.identity = IF s10.identity /= "none" THEN "id" ELSE "none",
+                                           !.identity = IF s11.identity /= "none" THEN "id" ELSE "none",
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
@@ -5886,8 +6063,8 @@ RebalanceCommitIllegalGeneration(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s12 == TimeoutsHeartbeatsDisabled(s11)
-                    IN  RebalanceJoinNeeded(s12)
+                        s13 == TimeoutsHeartbeatsDisabled(s12)
+                    IN  RebalanceJoinNeeded(s13)
                \* PREPARE_REVOCATION.commit_illegal_generation.4 [M7]
                ELSE IF /\ current
                        /\ ~(/\ current
@@ -5905,12 +6082,12 @@ RebalanceCommitIllegalGeneration(s, current) ==
                   /\ \/ s.commit_step = "out"
                      \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                   /\ s.owned
-               THEN LET s13 == IF s.fault = "none" /\ ~current
+               THEN LET s14 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s14 == [s13 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                        s15 == [s14 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_generation
-                                           !.identity = IF s13.identity /= "none" THEN "id" ELSE "none",
+                                           !.identity = IF s14.identity /= "none" THEN "id" ELSE "none",
                                            \* lose
                                            !.lost = TRUE,
                                            !.callback_running = FALSE,
@@ -5923,41 +6100,45 @@ RebalanceCommitIllegalGeneration(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s15 == TimeoutsHeartbeatsDisabled(s14)
-                        s16 == [s15 EXCEPT !.pending_said = TRUE]
-                        s17 == IF s16.fault = "none" /\ ~(~s16.revoke_due)
-                               THEN [s16 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s16
-                        s18 == IF s17.fault = "none" /\ ~s17.pending_said
-                               THEN [s17 EXCEPT !.fault = "paused-before-revoked"]
+                        s16 == TimeoutsHeartbeatsDisabled(s15)
+                        s17 == [s16 EXCEPT !.pending_said = TRUE]
+                        s18 == IF s17.fault = "none" /\ ~(~s17.revoke_due)
+                               THEN [s17 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s17
-                        s19 == IF s18.fault = "none" /\ ~(~(s18.lost \/ s18.leaving) \/ s18.owned)
-                               THEN [s18 EXCEPT !.fault = "lost-was-owned"]
+                        s19 == IF s18.fault = "none" /\ ~s18.pending_said
+                               THEN [s18 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s18
                         s20 == IF /\ s19.fault = "none"
-                                  /\ ~(~s19.lost \/ s19.given /= "member" \/ ~s19.assign_due)
-                               THEN [s19 EXCEPT !.fault = "lost-by-losing"]
+                                  /\ ~(s19.taken \/ s19.lost \/ s19.leaving \/ s19.rejoin_due)
+                               THEN [s19 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s19
-                        s21 == IF /\ s20.fault = "none"
-                                  /\ ~(\/ s20.commit_done
-                                       \/ ~(s20.auto_commit /\ s20.owned)
-                                       \/ s20.lost
-                                       \/ s20.leaving)
-                               THEN [s20 EXCEPT !.fault = "commit-comes-first"]
+                        s21 == IF s20.fault = "none" /\ ~(~(s20.lost \/ s20.leaving) \/ s20.owned)
+                               THEN [s20 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s20
-                    IN  [s21 EXCEPT !.revoke_due = TRUE]
+                        s22 == IF /\ s21.fault = "none"
+                                  /\ ~(~s21.lost \/ s21.given /= "member" \/ ~s21.assign_due)
+                               THEN [s21 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s21
+                        s23 == IF /\ s22.fault = "none"
+                                  /\ ~(\/ s22.commit_done
+                                       \/ ~(s22.auto_commit /\ s22.owned)
+                                       \/ s22.lost
+                                       \/ s22.leaving)
+                               THEN [s22 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s22
+                    IN  [s23 EXCEPT !.revoke_due = TRUE]
                \* PARTITION_REVOKED.commit_illegal_generation.2 [J4 H4 M2 H3 J2]
                ELSE IF /\ current
                        /\ s.coordinator_known
                        /\ \/ s.commit_step = "out"
                           \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                        /\ ~s.owned
-               THEN LET s22 == IF s.fault = "none" /\ ~current
+               THEN LET s24 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s23 == [s22 EXCEPT !.rebalance = "UNJOINED",
+                        s25 == [s24 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_generation
-                                           !.identity = IF s22.identity /= "none" THEN "id" ELSE "none",
+                                           !.identity = IF s24.identity /= "none" THEN "id" ELSE "none",
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
@@ -5966,8 +6147,8 @@ RebalanceCommitIllegalGeneration(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s24 == TimeoutsHeartbeatsDisabled(s23)
-                    IN  RebalanceJoinNeeded(s24)
+                        s26 == TimeoutsHeartbeatsDisabled(s25)
+                    IN  RebalanceJoinNeeded(s26)
                \* PARTITION_REVOKED.commit_illegal_generation.4 [M7]
                ELSE IF /\ current
                        /\ ~(/\ current
@@ -5985,12 +6166,12 @@ RebalanceCommitIllegalGeneration(s, current) ==
                   /\ \/ s.commit_step = "out"
                      \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                   /\ s.owned
-               THEN LET s25 == IF s.fault = "none" /\ ~current
+               THEN LET s27 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s26 == [s25 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                        s28 == [s27 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_generation
-                                           !.identity = IF s25.identity /= "none" THEN "id" ELSE "none",
+                                           !.identity = IF s27.identity /= "none" THEN "id" ELSE "none",
                                            \* lose
                                            !.lost = TRUE,
                                            !.callback_running = FALSE,
@@ -6003,41 +6184,45 @@ RebalanceCommitIllegalGeneration(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s27 == TimeoutsHeartbeatsDisabled(s26)
-                        s28 == [s27 EXCEPT !.pending_said = TRUE]
-                        s29 == IF s28.fault = "none" /\ ~(~s28.revoke_due)
-                               THEN [s28 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s28
-                        s30 == IF s29.fault = "none" /\ ~s29.pending_said
-                               THEN [s29 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s29
-                        s31 == IF s30.fault = "none" /\ ~(~(s30.lost \/ s30.leaving) \/ s30.owned)
-                               THEN [s30 EXCEPT !.fault = "lost-was-owned"]
+                        s29 == TimeoutsHeartbeatsDisabled(s28)
+                        s30 == [s29 EXCEPT !.pending_said = TRUE]
+                        s31 == IF s30.fault = "none" /\ ~(~s30.revoke_due)
+                               THEN [s30 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s30
-                        s32 == IF /\ s31.fault = "none"
-                                  /\ ~(~s31.lost \/ s31.given /= "member" \/ ~s31.assign_due)
-                               THEN [s31 EXCEPT !.fault = "lost-by-losing"]
+                        s32 == IF s31.fault = "none" /\ ~s31.pending_said
+                               THEN [s31 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s31
                         s33 == IF /\ s32.fault = "none"
-                                  /\ ~(\/ s32.commit_done
-                                       \/ ~(s32.auto_commit /\ s32.owned)
-                                       \/ s32.lost
-                                       \/ s32.leaving)
-                               THEN [s32 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(s32.taken \/ s32.lost \/ s32.leaving \/ s32.rejoin_due)
+                               THEN [s32 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s32
-                    IN  [s33 EXCEPT !.revoke_due = TRUE]
+                        s34 == IF s33.fault = "none" /\ ~(~(s33.lost \/ s33.leaving) \/ s33.owned)
+                               THEN [s33 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s33
+                        s35 == IF /\ s34.fault = "none"
+                                  /\ ~(~s34.lost \/ s34.given /= "member" \/ ~s34.assign_due)
+                               THEN [s34 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s34
+                        s36 == IF /\ s35.fault = "none"
+                                  /\ ~(\/ s35.commit_done
+                                       \/ ~(s35.auto_commit /\ s35.owned)
+                                       \/ s35.lost
+                                       \/ s35.leaving)
+                               THEN [s35 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s35
+                    IN  [s36 EXCEPT !.revoke_due = TRUE]
                \* STABLE.commit_illegal_generation.2 [J4 H4 M2 H3 J2]
                ELSE IF /\ current
                        /\ s.coordinator_known
                        /\ \/ s.commit_step = "out"
                           \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                        /\ ~s.owned
-               THEN LET s34 == IF s.fault = "none" /\ ~current
+               THEN LET s37 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s35 == [s34 EXCEPT !.rebalance = "UNJOINED",
+                        s38 == [s37 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_generation
-                                           !.identity = IF s34.identity /= "none" THEN "id" ELSE "none",
+                                           !.identity = IF s37.identity /= "none" THEN "id" ELSE "none",
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
@@ -6046,8 +6231,8 @@ RebalanceCommitIllegalGeneration(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s36 == TimeoutsHeartbeatsDisabled(s35)
-                    IN  RebalanceJoinNeeded(s36)
+                        s39 == TimeoutsHeartbeatsDisabled(s38)
+                    IN  RebalanceJoinNeeded(s39)
                \* STABLE.commit_illegal_generation.4 [M7]
                ELSE IF /\ current
                        /\ ~(/\ current
@@ -6066,11 +6251,11 @@ RebalanceCommitIllegalGeneration(s, current) ==
                      \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                   /\ s.identity = "member"
                   /\ ~s.callback_running
-               THEN LET s37 == IF s.fault = "none" /\ ~current
+               THEN LET s40 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s38 == \* forget_generation
-                               [s37 EXCEPT !.identity = IF s37.identity /= "none" THEN "id" ELSE "none",
+                        s41 == \* forget_generation
+                               [s40 EXCEPT !.identity = IF s40.identity /= "none" THEN "id" ELSE "none",
                                            \* lose_instead
                                            !.lost = TRUE,
                                            !.keeps = FALSE,
@@ -6080,7 +6265,7 @@ RebalanceCommitIllegalGeneration(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s38)
+                    IN  TimeoutsHeartbeatsDisabled(s41)
                \* REVOKING_PARTITION.commit_illegal_generation.2 [J4 C2 H3]
                ELSE IF /\ current
                        /\ s.coordinator_known
@@ -6088,16 +6273,16 @@ RebalanceCommitIllegalGeneration(s, current) ==
                           \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                        /\ s.identity = "member"
                        /\ s.callback_running
-               THEN LET s39 == IF s.fault = "none" /\ ~current
+               THEN LET s42 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s40 == \* forget_generation
-                               [s39 EXCEPT !.identity = IF s39.identity /= "none" THEN "id" ELSE "none",
+                        s43 == \* forget_generation
+                               [s42 EXCEPT !.identity = IF s42.identity /= "none" THEN "id" ELSE "none",
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s40)
+                    IN  TimeoutsHeartbeatsDisabled(s43)
                \* REVOKING_PARTITION.commit_illegal_generation.4 [M7]
                ELSE IF /\ current
                        /\ s.coordinator_known
@@ -6124,16 +6309,16 @@ RebalanceCommitIllegalGeneration(s, current) ==
                   /\ \/ s.commit_step = "out"
                      \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                   /\ s.identity = "member"
-               THEN LET s41 == IF s.fault = "none" /\ ~current
+               THEN LET s44 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s42 == \* forget_generation
-                               [s41 EXCEPT !.identity = IF s41.identity /= "none" THEN "id" ELSE "none",
+                        s45 == \* forget_generation
+                               [s44 EXCEPT !.identity = IF s44.identity /= "none" THEN "id" ELSE "none",
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s42)
+                    IN  TimeoutsHeartbeatsDisabled(s45)
                \* ASSIGNING_PARTITIONS.commit_illegal_generation.3 [M7]
                ELSE IF /\ current
                        /\ s.coordinator_known
@@ -6211,27 +6396,31 @@ RebalanceHeartbeatFenced(s, current) ==
                         s6 == IF s5.fault = "none" /\ ~s5.pending_said
                               THEN [s5 EXCEPT !.fault = "paused-before-revoked"]
                               ELSE s5
-                        s7 == IF s6.fault = "none" /\ ~(~(s6.lost \/ s6.leaving) \/ s6.owned)
-                              THEN [s6 EXCEPT !.fault = "lost-was-owned"]
+                        s7 == IF /\ s6.fault = "none"
+                                 /\ ~(s6.taken \/ s6.lost \/ s6.leaving \/ s6.rejoin_due)
+                              THEN [s6 EXCEPT !.fault = "revoked-for-cause"]
                               ELSE s6
-                        s8 == IF /\ s7.fault = "none"
-                                 /\ ~(~s7.lost \/ s7.given /= "member" \/ ~s7.assign_due)
-                              THEN [s7 EXCEPT !.fault = "lost-by-losing"]
+                        s8 == IF s7.fault = "none" /\ ~(~(s7.lost \/ s7.leaving) \/ s7.owned)
+                              THEN [s7 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s7
                         s9 == IF /\ s8.fault = "none"
-                                 /\ ~(\/ s8.commit_done
-                                      \/ ~(s8.auto_commit /\ s8.owned)
-                                      \/ s8.lost
-                                      \/ s8.leaving)
-                              THEN [s8 EXCEPT !.fault = "commit-comes-first"]
+                                 /\ ~(~s8.lost \/ s8.given /= "member" \/ ~s8.assign_due)
+                              THEN [s8 EXCEPT !.fault = "lost-by-losing"]
                               ELSE s8
-                    IN  [s9 EXCEPT !.revoke_due = TRUE]
+                        s10 == IF /\ s9.fault = "none"
+                                  /\ ~(\/ s9.commit_done
+                                       \/ ~(s9.auto_commit /\ s9.owned)
+                                       \/ s9.lost
+                                       \/ s9.leaving)
+                               THEN [s9 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s9
+                    IN  [s10 EXCEPT !.revoke_due = TRUE]
                \* PREPARE_REVOCATION.heartbeat_fenced.2 [X2 H3]
                ELSE IF current /\ ~s.owned
-               THEN LET s10 == IF s.fault = "none" /\ ~current
+               THEN LET s11 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s11 == [s10 EXCEPT !.rebalance = "UNJOINED",
+                        s12 == [s11 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
                                            \* await_poll
@@ -6245,15 +6434,15 @@ RebalanceHeartbeatFenced(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s11)
+                    IN  TimeoutsHeartbeatsDisabled(s12)
                ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.heartbeat_fenced.1 [X2 C2 H3]
                IF current /\ s.owned
-               THEN LET s12 == IF s.fault = "none" /\ ~current
+               THEN LET s13 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s13 == [s12 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                        s14 == [s13 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
                                            \* await_poll
@@ -6271,35 +6460,39 @@ RebalanceHeartbeatFenced(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s14 == TimeoutsHeartbeatsDisabled(s13)
-                        s15 == [s14 EXCEPT !.pending_said = TRUE]
-                        s16 == IF s15.fault = "none" /\ ~(~s15.revoke_due)
-                               THEN [s15 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s15
-                        s17 == IF s16.fault = "none" /\ ~s16.pending_said
-                               THEN [s16 EXCEPT !.fault = "paused-before-revoked"]
+                        s15 == TimeoutsHeartbeatsDisabled(s14)
+                        s16 == [s15 EXCEPT !.pending_said = TRUE]
+                        s17 == IF s16.fault = "none" /\ ~(~s16.revoke_due)
+                               THEN [s16 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s16
-                        s18 == IF s17.fault = "none" /\ ~(~(s17.lost \/ s17.leaving) \/ s17.owned)
-                               THEN [s17 EXCEPT !.fault = "lost-was-owned"]
+                        s18 == IF s17.fault = "none" /\ ~s17.pending_said
+                               THEN [s17 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s17
                         s19 == IF /\ s18.fault = "none"
-                                  /\ ~(~s18.lost \/ s18.given /= "member" \/ ~s18.assign_due)
-                               THEN [s18 EXCEPT !.fault = "lost-by-losing"]
+                                  /\ ~(s18.taken \/ s18.lost \/ s18.leaving \/ s18.rejoin_due)
+                               THEN [s18 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s18
-                        s20 == IF /\ s19.fault = "none"
-                                  /\ ~(\/ s19.commit_done
-                                       \/ ~(s19.auto_commit /\ s19.owned)
-                                       \/ s19.lost
-                                       \/ s19.leaving)
-                               THEN [s19 EXCEPT !.fault = "commit-comes-first"]
+                        s20 == IF s19.fault = "none" /\ ~(~(s19.lost \/ s19.leaving) \/ s19.owned)
+                               THEN [s19 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s19
-                    IN  [s20 EXCEPT !.revoke_due = TRUE]
+                        s21 == IF /\ s20.fault = "none"
+                                  /\ ~(~s20.lost \/ s20.given /= "member" \/ ~s20.assign_due)
+                               THEN [s20 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s20
+                        s22 == IF /\ s21.fault = "none"
+                                  /\ ~(\/ s21.commit_done
+                                       \/ ~(s21.auto_commit /\ s21.owned)
+                                       \/ s21.lost
+                                       \/ s21.leaving)
+                               THEN [s21 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s21
+                    IN  [s22 EXCEPT !.revoke_due = TRUE]
                \* PARTITION_REVOKED.heartbeat_fenced.2 [X2 H3]
                ELSE IF current /\ ~s.owned
-               THEN LET s21 == IF s.fault = "none" /\ ~current
+               THEN LET s23 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s22 == [s21 EXCEPT !.rebalance = "UNJOINED",
+                        s24 == [s23 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
                                            \* await_poll
@@ -6313,15 +6506,15 @@ RebalanceHeartbeatFenced(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s22)
+                    IN  TimeoutsHeartbeatsDisabled(s24)
                ELSE s
           [] at = "COMPLETING_REBALANCE" ->
                \* COMPLETING_REBALANCE.heartbeat_fenced.1 [X2 C2 H3]
                IF current /\ s.owned
-               THEN LET s23 == IF s.fault = "none" /\ ~current
+               THEN LET s25 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s24 == [s23 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                        s26 == [s25 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
                                            \* await_poll
@@ -6339,35 +6532,39 @@ RebalanceHeartbeatFenced(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s25 == TimeoutsHeartbeatsDisabled(s24)
-                        s26 == [s25 EXCEPT !.pending_said = TRUE]
-                        s27 == IF s26.fault = "none" /\ ~(~s26.revoke_due)
-                               THEN [s26 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s26
-                        s28 == IF s27.fault = "none" /\ ~s27.pending_said
-                               THEN [s27 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s27
-                        s29 == IF s28.fault = "none" /\ ~(~(s28.lost \/ s28.leaving) \/ s28.owned)
-                               THEN [s28 EXCEPT !.fault = "lost-was-owned"]
+                        s27 == TimeoutsHeartbeatsDisabled(s26)
+                        s28 == [s27 EXCEPT !.pending_said = TRUE]
+                        s29 == IF s28.fault = "none" /\ ~(~s28.revoke_due)
+                               THEN [s28 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s28
-                        s30 == IF /\ s29.fault = "none"
-                                  /\ ~(~s29.lost \/ s29.given /= "member" \/ ~s29.assign_due)
-                               THEN [s29 EXCEPT !.fault = "lost-by-losing"]
+                        s30 == IF s29.fault = "none" /\ ~s29.pending_said
+                               THEN [s29 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s29
                         s31 == IF /\ s30.fault = "none"
-                                  /\ ~(\/ s30.commit_done
-                                       \/ ~(s30.auto_commit /\ s30.owned)
-                                       \/ s30.lost
-                                       \/ s30.leaving)
-                               THEN [s30 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(s30.taken \/ s30.lost \/ s30.leaving \/ s30.rejoin_due)
+                               THEN [s30 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s30
-                    IN  [s31 EXCEPT !.revoke_due = TRUE]
+                        s32 == IF s31.fault = "none" /\ ~(~(s31.lost \/ s31.leaving) \/ s31.owned)
+                               THEN [s31 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s31
+                        s33 == IF /\ s32.fault = "none"
+                                  /\ ~(~s32.lost \/ s32.given /= "member" \/ ~s32.assign_due)
+                               THEN [s32 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s32
+                        s34 == IF /\ s33.fault = "none"
+                                  /\ ~(\/ s33.commit_done
+                                       \/ ~(s33.auto_commit /\ s33.owned)
+                                       \/ s33.lost
+                                       \/ s33.leaving)
+                               THEN [s33 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s33
+                    IN  [s34 EXCEPT !.revoke_due = TRUE]
                \* COMPLETING_REBALANCE.heartbeat_fenced.2 [X2 H3]
                ELSE IF current /\ ~s.owned
-               THEN LET s32 == IF s.fault = "none" /\ ~current
+               THEN LET s35 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s33 == [s32 EXCEPT !.rebalance = "UNJOINED",
+                        s36 == [s35 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
                                            \* await_poll
@@ -6381,15 +6578,15 @@ RebalanceHeartbeatFenced(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s33)
+                    IN  TimeoutsHeartbeatsDisabled(s36)
                ELSE s
           [] at = "STABLE" ->
                \* STABLE.heartbeat_fenced.1 [X2 C2 H3]
                IF current /\ s.owned
-               THEN LET s34 == IF s.fault = "none" /\ ~current
+               THEN LET s37 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s35 == [s34 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                        s38 == [s37 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
                                            \* await_poll
@@ -6407,35 +6604,39 @@ RebalanceHeartbeatFenced(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s36 == TimeoutsHeartbeatsDisabled(s35)
-                        s37 == [s36 EXCEPT !.pending_said = TRUE]
-                        s38 == IF s37.fault = "none" /\ ~(~s37.revoke_due)
-                               THEN [s37 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s37
-                        s39 == IF s38.fault = "none" /\ ~s38.pending_said
-                               THEN [s38 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s38
-                        s40 == IF s39.fault = "none" /\ ~(~(s39.lost \/ s39.leaving) \/ s39.owned)
-                               THEN [s39 EXCEPT !.fault = "lost-was-owned"]
-                               ELSE s39
-                        s41 == IF /\ s40.fault = "none"
-                                  /\ ~(~s40.lost \/ s40.given /= "member" \/ ~s40.assign_due)
-                               THEN [s40 EXCEPT !.fault = "lost-by-losing"]
+                        s39 == TimeoutsHeartbeatsDisabled(s38)
+                        s40 == [s39 EXCEPT !.pending_said = TRUE]
+                        s41 == IF s40.fault = "none" /\ ~(~s40.revoke_due)
+                               THEN [s40 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s40
-                        s42 == IF /\ s41.fault = "none"
-                                  /\ ~(\/ s41.commit_done
-                                       \/ ~(s41.auto_commit /\ s41.owned)
-                                       \/ s41.lost
-                                       \/ s41.leaving)
-                               THEN [s41 EXCEPT !.fault = "commit-comes-first"]
+                        s42 == IF s41.fault = "none" /\ ~s41.pending_said
+                               THEN [s41 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s41
-                    IN  [s42 EXCEPT !.revoke_due = TRUE]
+                        s43 == IF /\ s42.fault = "none"
+                                  /\ ~(s42.taken \/ s42.lost \/ s42.leaving \/ s42.rejoin_due)
+                               THEN [s42 EXCEPT !.fault = "revoked-for-cause"]
+                               ELSE s42
+                        s44 == IF s43.fault = "none" /\ ~(~(s43.lost \/ s43.leaving) \/ s43.owned)
+                               THEN [s43 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s43
+                        s45 == IF /\ s44.fault = "none"
+                                  /\ ~(~s44.lost \/ s44.given /= "member" \/ ~s44.assign_due)
+                               THEN [s44 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s44
+                        s46 == IF /\ s45.fault = "none"
+                                  /\ ~(\/ s45.commit_done
+                                       \/ ~(s45.auto_commit /\ s45.owned)
+                                       \/ s45.lost
+                                       \/ s45.leaving)
+                               THEN [s45 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s45
+                    IN  [s46 EXCEPT !.revoke_due = TRUE]
                \* STABLE.heartbeat_fenced.2 [X2 H3]
                ELSE IF current /\ ~s.owned
-               THEN LET s43 == IF s.fault = "none" /\ ~current
+               THEN LET s47 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s44 == [s43 EXCEPT !.rebalance = "UNJOINED",
+                        s48 == [s47 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
                                            \* await_poll
@@ -6449,15 +6650,15 @@ RebalanceHeartbeatFenced(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s44)
+                    IN  TimeoutsHeartbeatsDisabled(s48)
                ELSE s
           [] at = "PREPARING_REBALANCE" ->
                \* PREPARING_REBALANCE.heartbeat_fenced.1 [X2 C2 H3]
                IF current /\ s.identity = "member" /\ (s.join_backoff \/ ~s.polled) /\ s.owned
-               THEN LET s45 == IF s.fault = "none" /\ ~current
+               THEN LET s49 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s46 == [s45 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                        s50 == [s49 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
                                            \* await_poll
@@ -6475,35 +6676,39 @@ RebalanceHeartbeatFenced(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s47 == TimeoutsHeartbeatsDisabled(s46)
-                        s48 == [s47 EXCEPT !.pending_said = TRUE]
-                        s49 == IF s48.fault = "none" /\ ~(~s48.revoke_due)
-                               THEN [s48 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s48
-                        s50 == IF s49.fault = "none" /\ ~s49.pending_said
-                               THEN [s49 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s49
-                        s51 == IF s50.fault = "none" /\ ~(~(s50.lost \/ s50.leaving) \/ s50.owned)
-                               THEN [s50 EXCEPT !.fault = "lost-was-owned"]
-                               ELSE s50
-                        s52 == IF /\ s51.fault = "none"
-                                  /\ ~(~s51.lost \/ s51.given /= "member" \/ ~s51.assign_due)
-                               THEN [s51 EXCEPT !.fault = "lost-by-losing"]
-                               ELSE s51
-                        s53 == IF /\ s52.fault = "none"
-                                  /\ ~(\/ s52.commit_done
-                                       \/ ~(s52.auto_commit /\ s52.owned)
-                                       \/ s52.lost
-                                       \/ s52.leaving)
-                               THEN [s52 EXCEPT !.fault = "commit-comes-first"]
+                        s51 == TimeoutsHeartbeatsDisabled(s50)
+                        s52 == [s51 EXCEPT !.pending_said = TRUE]
+                        s53 == IF s52.fault = "none" /\ ~(~s52.revoke_due)
+                               THEN [s52 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s52
-                    IN  [s53 EXCEPT !.revoke_due = TRUE]
+                        s54 == IF s53.fault = "none" /\ ~s53.pending_said
+                               THEN [s53 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s53
+                        s55 == IF /\ s54.fault = "none"
+                                  /\ ~(s54.taken \/ s54.lost \/ s54.leaving \/ s54.rejoin_due)
+                               THEN [s54 EXCEPT !.fault = "revoked-for-cause"]
+                               ELSE s54
+                        s56 == IF s55.fault = "none" /\ ~(~(s55.lost \/ s55.leaving) \/ s55.owned)
+                               THEN [s55 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s55
+                        s57 == IF /\ s56.fault = "none"
+                                  /\ ~(~s56.lost \/ s56.given /= "member" \/ ~s56.assign_due)
+                               THEN [s56 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s56
+                        s58 == IF /\ s57.fault = "none"
+                                  /\ ~(\/ s57.commit_done
+                                       \/ ~(s57.auto_commit /\ s57.owned)
+                                       \/ s57.lost
+                                       \/ s57.leaving)
+                               THEN [s57 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s57
+                    IN  [s58 EXCEPT !.revoke_due = TRUE]
                \* PREPARING_REBALANCE.heartbeat_fenced.2 [X2 H3]
                ELSE IF current /\ s.identity = "member" /\ (s.join_backoff \/ ~s.polled) /\ ~s.owned
-               THEN LET s54 == IF s.fault = "none" /\ ~current
+               THEN LET s59 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s55 == [s54 EXCEPT !.rebalance = "UNJOINED",
+                        s60 == [s59 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
                                            \* await_poll
@@ -6517,7 +6722,7 @@ RebalanceHeartbeatFenced(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s55)
+                    IN  TimeoutsHeartbeatsDisabled(s60)
                \* PREPARING_REBALANCE.heartbeat_fenced.4 [H3]
                ELSE IF current /\ ~(s.identity = "member" /\ (s.join_backoff \/ ~s.polled))
                THEN IF s.fault = "none"
@@ -6527,11 +6732,11 @@ RebalanceHeartbeatFenced(s, current) ==
           [] at = "REVOKING_PARTITION" ->
                \* REVOKING_PARTITION.heartbeat_fenced.1 [X2 C2 P3 H3]
                IF current /\ s.identity = "member" /\ ~s.callback_running
-               THEN LET s56 == IF s.fault = "none" /\ ~current
+               THEN LET s61 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s57 == \* forget_identity
-                               [s56 EXCEPT !.identity = "none",
+                        s62 == \* forget_identity
+                               [s61 EXCEPT !.identity = "none",
                                            \* await_poll
                                            !.polled = FALSE,
                                            \* lose_instead
@@ -6544,14 +6749,14 @@ RebalanceHeartbeatFenced(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s57)
+                    IN  TimeoutsHeartbeatsDisabled(s62)
                \* REVOKING_PARTITION.heartbeat_fenced.2 [X2 C2 H3]
                ELSE IF current /\ s.identity = "member" /\ s.callback_running
-               THEN LET s58 == IF s.fault = "none" /\ ~current
+               THEN LET s63 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s59 == \* forget_identity
-                               [s58 EXCEPT !.identity = "none",
+                        s64 == \* forget_identity
+                               [s63 EXCEPT !.identity = "none",
                                            \* await_poll
                                            !.polled = FALSE,
                                            !.raised = TRUE,
@@ -6559,7 +6764,7 @@ RebalanceHeartbeatFenced(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s59)
+                    IN  TimeoutsHeartbeatsDisabled(s64)
                \* REVOKING_PARTITION.heartbeat_fenced.4 [J9]
                ELSE IF current /\ s.identity /= "member"
                THEN IF s.fault = "none"
@@ -6569,11 +6774,11 @@ RebalanceHeartbeatFenced(s, current) ==
           [] at = "ASSIGNING_PARTITIONS" ->
                \* ASSIGNING_PARTITIONS.heartbeat_fenced.1 [X2 C2 H3]
                IF current /\ s.identity = "member"
-               THEN LET s60 == IF s.fault = "none" /\ ~current
+               THEN LET s65 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s61 == \* forget_identity
-                               [s60 EXCEPT !.identity = "none",
+                        s66 == \* forget_identity
+                               [s65 EXCEPT !.identity = "none",
                                            \* await_poll
                                            !.polled = FALSE,
                                            !.raised = TRUE,
@@ -6581,7 +6786,7 @@ RebalanceHeartbeatFenced(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s61)
+                    IN  TimeoutsHeartbeatsDisabled(s66)
                \* ASSIGNING_PARTITIONS.heartbeat_fenced.3 [J9]
                ELSE IF current /\ s.identity /= "member"
                THEN IF s.fault = "none"
@@ -6636,31 +6841,35 @@ RebalanceCommitFenced(s, current) ==
                         s6 == IF s5.fault = "none" /\ ~s5.pending_said
                               THEN [s5 EXCEPT !.fault = "paused-before-revoked"]
                               ELSE s5
-                        s7 == IF s6.fault = "none" /\ ~(~(s6.lost \/ s6.leaving) \/ s6.owned)
-                              THEN [s6 EXCEPT !.fault = "lost-was-owned"]
+                        s7 == IF /\ s6.fault = "none"
+                                 /\ ~(s6.taken \/ s6.lost \/ s6.leaving \/ s6.rejoin_due)
+                              THEN [s6 EXCEPT !.fault = "revoked-for-cause"]
                               ELSE s6
-                        s8 == IF /\ s7.fault = "none"
-                                 /\ ~(~s7.lost \/ s7.given /= "member" \/ ~s7.assign_due)
-                              THEN [s7 EXCEPT !.fault = "lost-by-losing"]
+                        s8 == IF s7.fault = "none" /\ ~(~(s7.lost \/ s7.leaving) \/ s7.owned)
+                              THEN [s7 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s7
                         s9 == IF /\ s8.fault = "none"
-                                 /\ ~(\/ s8.commit_done
-                                      \/ ~(s8.auto_commit /\ s8.owned)
-                                      \/ s8.lost
-                                      \/ s8.leaving)
-                              THEN [s8 EXCEPT !.fault = "commit-comes-first"]
+                                 /\ ~(~s8.lost \/ s8.given /= "member" \/ ~s8.assign_due)
+                              THEN [s8 EXCEPT !.fault = "lost-by-losing"]
                               ELSE s8
-                    IN  [s9 EXCEPT !.revoke_due = TRUE]
+                        s10 == IF /\ s9.fault = "none"
+                                  /\ ~(\/ s9.commit_done
+                                       \/ ~(s9.auto_commit /\ s9.owned)
+                                       \/ s9.lost
+                                       \/ s9.leaving)
+                               THEN [s9 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s9
+                    IN  [s10 EXCEPT !.revoke_due = TRUE]
                \* PREPARE_REVOCATION.commit_fenced.2 [X2 H3]
                ELSE IF /\ current
                        /\ s.coordinator_known
                        /\ \/ s.commit_step = "out"
                           \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                        /\ ~s.owned
-               THEN LET s10 == IF s.fault = "none" /\ ~current
+               THEN LET s11 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s11 == [s10 EXCEPT !.rebalance = "UNJOINED",
+                        s12 == [s11 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
                                            \* await_poll
@@ -6674,7 +6883,7 @@ RebalanceCommitFenced(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s11)
+                    IN  TimeoutsHeartbeatsDisabled(s12)
                \* PREPARE_REVOCATION.commit_fenced.4 [M7]
                ELSE IF /\ current
                        /\ ~(/\ current
@@ -6692,10 +6901,10 @@ RebalanceCommitFenced(s, current) ==
                   /\ \/ s.commit_step = "out"
                      \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                   /\ s.owned
-               THEN LET s12 == IF s.fault = "none" /\ ~current
+               THEN LET s13 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s13 == [s12 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                        s14 == [s13 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
                                            \* await_poll
@@ -6713,39 +6922,43 @@ RebalanceCommitFenced(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s14 == TimeoutsHeartbeatsDisabled(s13)
-                        s15 == [s14 EXCEPT !.pending_said = TRUE]
-                        s16 == IF s15.fault = "none" /\ ~(~s15.revoke_due)
-                               THEN [s15 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s15
-                        s17 == IF s16.fault = "none" /\ ~s16.pending_said
-                               THEN [s16 EXCEPT !.fault = "paused-before-revoked"]
+                        s15 == TimeoutsHeartbeatsDisabled(s14)
+                        s16 == [s15 EXCEPT !.pending_said = TRUE]
+                        s17 == IF s16.fault = "none" /\ ~(~s16.revoke_due)
+                               THEN [s16 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s16
-                        s18 == IF s17.fault = "none" /\ ~(~(s17.lost \/ s17.leaving) \/ s17.owned)
-                               THEN [s17 EXCEPT !.fault = "lost-was-owned"]
+                        s18 == IF s17.fault = "none" /\ ~s17.pending_said
+                               THEN [s17 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s17
                         s19 == IF /\ s18.fault = "none"
-                                  /\ ~(~s18.lost \/ s18.given /= "member" \/ ~s18.assign_due)
-                               THEN [s18 EXCEPT !.fault = "lost-by-losing"]
+                                  /\ ~(s18.taken \/ s18.lost \/ s18.leaving \/ s18.rejoin_due)
+                               THEN [s18 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s18
-                        s20 == IF /\ s19.fault = "none"
-                                  /\ ~(\/ s19.commit_done
-                                       \/ ~(s19.auto_commit /\ s19.owned)
-                                       \/ s19.lost
-                                       \/ s19.leaving)
-                               THEN [s19 EXCEPT !.fault = "commit-comes-first"]
+                        s20 == IF s19.fault = "none" /\ ~(~(s19.lost \/ s19.leaving) \/ s19.owned)
+                               THEN [s19 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s19
-                    IN  [s20 EXCEPT !.revoke_due = TRUE]
+                        s21 == IF /\ s20.fault = "none"
+                                  /\ ~(~s20.lost \/ s20.given /= "member" \/ ~s20.assign_due)
+                               THEN [s20 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s20
+                        s22 == IF /\ s21.fault = "none"
+                                  /\ ~(\/ s21.commit_done
+                                       \/ ~(s21.auto_commit /\ s21.owned)
+                                       \/ s21.lost
+                                       \/ s21.leaving)
+                               THEN [s21 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s21
+                    IN  [s22 EXCEPT !.revoke_due = TRUE]
                \* PARTITION_REVOKED.commit_fenced.2 [X2 H3]
                ELSE IF /\ current
                        /\ s.coordinator_known
                        /\ \/ s.commit_step = "out"
                           \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                        /\ ~s.owned
-               THEN LET s21 == IF s.fault = "none" /\ ~current
+               THEN LET s23 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s22 == [s21 EXCEPT !.rebalance = "UNJOINED",
+                        s24 == [s23 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
                                            \* await_poll
@@ -6759,7 +6972,7 @@ RebalanceCommitFenced(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s22)
+                    IN  TimeoutsHeartbeatsDisabled(s24)
                \* PARTITION_REVOKED.commit_fenced.4 [M7]
                ELSE IF /\ current
                        /\ ~(/\ current
@@ -6777,10 +6990,10 @@ RebalanceCommitFenced(s, current) ==
                   /\ \/ s.commit_step = "out"
                      \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                   /\ s.owned
-               THEN LET s23 == IF s.fault = "none" /\ ~current
+               THEN LET s25 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s24 == [s23 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                        s26 == [s25 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
                                            \* await_poll
@@ -6798,39 +7011,43 @@ RebalanceCommitFenced(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s25 == TimeoutsHeartbeatsDisabled(s24)
-                        s26 == [s25 EXCEPT !.pending_said = TRUE]
-                        s27 == IF s26.fault = "none" /\ ~(~s26.revoke_due)
-                               THEN [s26 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s26
-                        s28 == IF s27.fault = "none" /\ ~s27.pending_said
-                               THEN [s27 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s27
-                        s29 == IF s28.fault = "none" /\ ~(~(s28.lost \/ s28.leaving) \/ s28.owned)
-                               THEN [s28 EXCEPT !.fault = "lost-was-owned"]
+                        s27 == TimeoutsHeartbeatsDisabled(s26)
+                        s28 == [s27 EXCEPT !.pending_said = TRUE]
+                        s29 == IF s28.fault = "none" /\ ~(~s28.revoke_due)
+                               THEN [s28 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s28
-                        s30 == IF /\ s29.fault = "none"
-                                  /\ ~(~s29.lost \/ s29.given /= "member" \/ ~s29.assign_due)
-                               THEN [s29 EXCEPT !.fault = "lost-by-losing"]
+                        s30 == IF s29.fault = "none" /\ ~s29.pending_said
+                               THEN [s29 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s29
                         s31 == IF /\ s30.fault = "none"
-                                  /\ ~(\/ s30.commit_done
-                                       \/ ~(s30.auto_commit /\ s30.owned)
-                                       \/ s30.lost
-                                       \/ s30.leaving)
-                               THEN [s30 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(s30.taken \/ s30.lost \/ s30.leaving \/ s30.rejoin_due)
+                               THEN [s30 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s30
-                    IN  [s31 EXCEPT !.revoke_due = TRUE]
+                        s32 == IF s31.fault = "none" /\ ~(~(s31.lost \/ s31.leaving) \/ s31.owned)
+                               THEN [s31 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s31
+                        s33 == IF /\ s32.fault = "none"
+                                  /\ ~(~s32.lost \/ s32.given /= "member" \/ ~s32.assign_due)
+                               THEN [s32 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s32
+                        s34 == IF /\ s33.fault = "none"
+                                  /\ ~(\/ s33.commit_done
+                                       \/ ~(s33.auto_commit /\ s33.owned)
+                                       \/ s33.lost
+                                       \/ s33.leaving)
+                               THEN [s33 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s33
+                    IN  [s34 EXCEPT !.revoke_due = TRUE]
                \* STABLE.commit_fenced.2 [X2 H3]
                ELSE IF /\ current
                        /\ s.coordinator_known
                        /\ \/ s.commit_step = "out"
                           \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                        /\ ~s.owned
-               THEN LET s32 == IF s.fault = "none" /\ ~current
+               THEN LET s35 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s33 == [s32 EXCEPT !.rebalance = "UNJOINED",
+                        s36 == [s35 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
                                            \* await_poll
@@ -6844,7 +7061,7 @@ RebalanceCommitFenced(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s33)
+                    IN  TimeoutsHeartbeatsDisabled(s36)
                \* STABLE.commit_fenced.4 [M7]
                ELSE IF /\ current
                        /\ ~(/\ current
@@ -6863,11 +7080,11 @@ RebalanceCommitFenced(s, current) ==
                      \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                   /\ s.identity = "member"
                   /\ ~s.callback_running
-               THEN LET s34 == IF s.fault = "none" /\ ~current
+               THEN LET s37 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s35 == \* forget_identity
-                               [s34 EXCEPT !.identity = "none",
+                        s38 == \* forget_identity
+                               [s37 EXCEPT !.identity = "none",
                                            \* await_poll
                                            !.polled = FALSE,
                                            \* lose_instead
@@ -6880,7 +7097,7 @@ RebalanceCommitFenced(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s35)
+                    IN  TimeoutsHeartbeatsDisabled(s38)
                \* REVOKING_PARTITION.commit_fenced.2 [X2 C2 H3]
                ELSE IF /\ current
                        /\ s.coordinator_known
@@ -6888,11 +7105,11 @@ RebalanceCommitFenced(s, current) ==
                           \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                        /\ s.identity = "member"
                        /\ s.callback_running
-               THEN LET s36 == IF s.fault = "none" /\ ~current
+               THEN LET s39 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s37 == \* forget_identity
-                               [s36 EXCEPT !.identity = "none",
+                        s40 == \* forget_identity
+                               [s39 EXCEPT !.identity = "none",
                                            \* await_poll
                                            !.polled = FALSE,
                                            !.raised = TRUE,
@@ -6900,7 +7117,7 @@ RebalanceCommitFenced(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s37)
+                    IN  TimeoutsHeartbeatsDisabled(s40)
                \* REVOKING_PARTITION.commit_fenced.4 [M7]
                ELSE IF /\ current
                        /\ s.coordinator_known
@@ -6927,11 +7144,11 @@ RebalanceCommitFenced(s, current) ==
                   /\ \/ s.commit_step = "out"
                      \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                   /\ s.identity = "member"
-               THEN LET s38 == IF s.fault = "none" /\ ~current
+               THEN LET s41 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s39 == \* forget_identity
-                               [s38 EXCEPT !.identity = "none",
+                        s42 == \* forget_identity
+                               [s41 EXCEPT !.identity = "none",
                                            \* await_poll
                                            !.polled = FALSE,
                                            !.raised = TRUE,
@@ -6939,7 +7156,7 @@ RebalanceCommitFenced(s, current) ==
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s39)
+                    IN  TimeoutsHeartbeatsDisabled(s42)
                \* ASSIGNING_PARTITIONS.commit_fenced.3 [M7]
                ELSE IF /\ current
                        /\ s.coordinator_known
@@ -7007,24 +7224,28 @@ RebalanceLeaveRequested(s) ==
                         s3 == IF s2.fault = "none" /\ ~s2.pending_said
                               THEN [s2 EXCEPT !.fault = "paused-before-revoked"]
                               ELSE s2
-                        s4 == IF s3.fault = "none" /\ ~(~(s3.lost \/ s3.leaving) \/ s3.owned)
-                              THEN [s3 EXCEPT !.fault = "lost-was-owned"]
+                        s4 == IF /\ s3.fault = "none"
+                                 /\ ~(s3.taken \/ s3.lost \/ s3.leaving \/ s3.rejoin_due)
+                              THEN [s3 EXCEPT !.fault = "revoked-for-cause"]
                               ELSE s3
-                        s5 == IF /\ s4.fault = "none"
-                                 /\ ~(~s4.lost \/ s4.given /= "member" \/ ~s4.assign_due)
-                              THEN [s4 EXCEPT !.fault = "lost-by-losing"]
+                        s5 == IF s4.fault = "none" /\ ~(~(s4.lost \/ s4.leaving) \/ s4.owned)
+                              THEN [s4 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s4
                         s6 == IF /\ s5.fault = "none"
-                                 /\ ~(\/ s5.commit_done
-                                      \/ ~(s5.auto_commit /\ s5.owned)
-                                      \/ s5.lost
-                                      \/ s5.leaving)
-                              THEN [s5 EXCEPT !.fault = "commit-comes-first"]
+                                 /\ ~(~s5.lost \/ s5.given /= "member" \/ ~s5.assign_due)
+                              THEN [s5 EXCEPT !.fault = "lost-by-losing"]
                               ELSE s5
-                    IN  [s6 EXCEPT !.revoke_due = TRUE]
+                        s7 == IF /\ s6.fault = "none"
+                                 /\ ~(\/ s6.commit_done
+                                      \/ ~(s6.auto_commit /\ s6.owned)
+                                      \/ s6.lost
+                                      \/ s6.leaving)
+                              THEN [s6 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s6
+                    IN  [s7 EXCEPT !.revoke_due = TRUE]
                \* PREPARE_REVOCATION.leave_requested.2 [L1 L2 L3]
                ELSE IF ~s.owned
-               THEN LET s7 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s8 == [s EXCEPT !.rebalance = "UNJOINED",
                                         \* leave
                                         !.leaving = FALSE,
                                         !.subscribed = FALSE,
@@ -7035,22 +7256,22 @@ RebalanceLeaveRequested(s) ==
                                         !.preparing = FALSE,
                                         !.will_own = FALSE,
                                         !.keeps = FALSE]
-                        s8 == IF s7.fault = "none" /\ ~s7.leave_asked
-                              THEN [s7 EXCEPT !.fault = "leaves-if-asked"]
-                              ELSE s7
-                        s9 == [s8 EXCEPT !.leave_asked = FALSE,
-                                         !.left = TRUE,
-                                         !.call_out = "none",
-                                         !.generation_unused = FALSE,
-                                         !.commit_out = FALSE,
-                                         !.may_join = FALSE,
-                                         !.rejoin_due = FALSE]
-                    IN  RebalanceLeaveNeeded(s9)
+                        s9 == IF s8.fault = "none" /\ ~s8.leave_asked
+                              THEN [s8 EXCEPT !.fault = "leaves-if-asked"]
+                              ELSE s8
+                        s10 == [s9 EXCEPT !.leave_asked = FALSE,
+                                          !.left = TRUE,
+                                          !.call_out = "none",
+                                          !.generation_unused = FALSE,
+                                          !.commit_out = FALSE,
+                                          !.may_join = FALSE,
+                                          !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s10)
                ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.leave_requested.1 [C7 L2]
                IF s.owned
-               THEN LET s10 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+               THEN LET s11 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
                                          !.commit_step = "none",
@@ -7063,30 +7284,34 @@ RebalanceLeaveRequested(s) ==
                                          !.lost = FALSE,
                                          !.callback_running = FALSE,
                                          !.pending_said = TRUE]
-                        s11 == IF s10.fault = "none" /\ ~(~s10.revoke_due)
-                               THEN [s10 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s10
-                        s12 == IF s11.fault = "none" /\ ~s11.pending_said
-                               THEN [s11 EXCEPT !.fault = "paused-before-revoked"]
+                        s12 == IF s11.fault = "none" /\ ~(~s11.revoke_due)
+                               THEN [s11 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s11
-                        s13 == IF s12.fault = "none" /\ ~(~(s12.lost \/ s12.leaving) \/ s12.owned)
-                               THEN [s12 EXCEPT !.fault = "lost-was-owned"]
+                        s13 == IF s12.fault = "none" /\ ~s12.pending_said
+                               THEN [s12 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s12
                         s14 == IF /\ s13.fault = "none"
-                                  /\ ~(~s13.lost \/ s13.given /= "member" \/ ~s13.assign_due)
-                               THEN [s13 EXCEPT !.fault = "lost-by-losing"]
+                                  /\ ~(s13.taken \/ s13.lost \/ s13.leaving \/ s13.rejoin_due)
+                               THEN [s13 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s13
-                        s15 == IF /\ s14.fault = "none"
-                                  /\ ~(\/ s14.commit_done
-                                       \/ ~(s14.auto_commit /\ s14.owned)
-                                       \/ s14.lost
-                                       \/ s14.leaving)
-                               THEN [s14 EXCEPT !.fault = "commit-comes-first"]
+                        s15 == IF s14.fault = "none" /\ ~(~(s14.lost \/ s14.leaving) \/ s14.owned)
+                               THEN [s14 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s14
-                    IN  [s15 EXCEPT !.revoke_due = TRUE]
+                        s16 == IF /\ s15.fault = "none"
+                                  /\ ~(~s15.lost \/ s15.given /= "member" \/ ~s15.assign_due)
+                               THEN [s15 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s15
+                        s17 == IF /\ s16.fault = "none"
+                                  /\ ~(\/ s16.commit_done
+                                       \/ ~(s16.auto_commit /\ s16.owned)
+                                       \/ s16.lost
+                                       \/ s16.leaving)
+                               THEN [s16 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s16
+                    IN  [s17 EXCEPT !.revoke_due = TRUE]
                \* PARTITION_REVOKED.leave_requested.2 [L1 L2 L3]
                ELSE IF ~s.owned
-               THEN LET s16 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s18 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* leave
                                          !.leaving = FALSE,
                                          !.subscribed = FALSE,
@@ -7097,22 +7322,22 @@ RebalanceLeaveRequested(s) ==
                                          !.preparing = FALSE,
                                          !.will_own = FALSE,
                                          !.keeps = FALSE]
-                        s17 == IF s16.fault = "none" /\ ~s16.leave_asked
-                               THEN [s16 EXCEPT !.fault = "leaves-if-asked"]
-                               ELSE s16
-                        s18 == [s17 EXCEPT !.leave_asked = FALSE,
+                        s19 == IF s18.fault = "none" /\ ~s18.leave_asked
+                               THEN [s18 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s18
+                        s20 == [s19 EXCEPT !.leave_asked = FALSE,
                                            !.left = TRUE,
                                            !.call_out = "none",
                                            !.generation_unused = FALSE,
                                            !.commit_out = FALSE,
                                            !.may_join = FALSE,
                                            !.rejoin_due = FALSE]
-                    IN  RebalanceLeaveNeeded(s18)
+                    IN  RebalanceLeaveNeeded(s20)
                ELSE s
           [] at = "STABLE" ->
                \* STABLE.leave_requested.1 [C7 L2]
                IF s.owned
-               THEN LET s19 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+               THEN LET s21 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
                                          !.commit_step = "none",
@@ -7125,30 +7350,34 @@ RebalanceLeaveRequested(s) ==
                                          !.lost = FALSE,
                                          !.callback_running = FALSE,
                                          !.pending_said = TRUE]
-                        s20 == IF s19.fault = "none" /\ ~(~s19.revoke_due)
-                               THEN [s19 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s19
-                        s21 == IF s20.fault = "none" /\ ~s20.pending_said
-                               THEN [s20 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s20
-                        s22 == IF s21.fault = "none" /\ ~(~(s21.lost \/ s21.leaving) \/ s21.owned)
-                               THEN [s21 EXCEPT !.fault = "lost-was-owned"]
+                        s22 == IF s21.fault = "none" /\ ~(~s21.revoke_due)
+                               THEN [s21 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s21
-                        s23 == IF /\ s22.fault = "none"
-                                  /\ ~(~s22.lost \/ s22.given /= "member" \/ ~s22.assign_due)
-                               THEN [s22 EXCEPT !.fault = "lost-by-losing"]
+                        s23 == IF s22.fault = "none" /\ ~s22.pending_said
+                               THEN [s22 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s22
                         s24 == IF /\ s23.fault = "none"
-                                  /\ ~(\/ s23.commit_done
-                                       \/ ~(s23.auto_commit /\ s23.owned)
-                                       \/ s23.lost
-                                       \/ s23.leaving)
-                               THEN [s23 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(s23.taken \/ s23.lost \/ s23.leaving \/ s23.rejoin_due)
+                               THEN [s23 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s23
-                    IN  [s24 EXCEPT !.revoke_due = TRUE]
+                        s25 == IF s24.fault = "none" /\ ~(~(s24.lost \/ s24.leaving) \/ s24.owned)
+                               THEN [s24 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s24
+                        s26 == IF /\ s25.fault = "none"
+                                  /\ ~(~s25.lost \/ s25.given /= "member" \/ ~s25.assign_due)
+                               THEN [s25 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s25
+                        s27 == IF /\ s26.fault = "none"
+                                  /\ ~(\/ s26.commit_done
+                                       \/ ~(s26.auto_commit /\ s26.owned)
+                                       \/ s26.lost
+                                       \/ s26.leaving)
+                               THEN [s26 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s26
+                    IN  [s27 EXCEPT !.revoke_due = TRUE]
                \* STABLE.leave_requested.2 [L1 L2 L3]
                ELSE IF ~s.owned
-               THEN LET s25 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s28 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* leave
                                          !.leaving = FALSE,
                                          !.subscribed = FALSE,
@@ -7159,22 +7388,22 @@ RebalanceLeaveRequested(s) ==
                                          !.preparing = FALSE,
                                          !.will_own = FALSE,
                                          !.keeps = FALSE]
-                        s26 == IF s25.fault = "none" /\ ~s25.leave_asked
-                               THEN [s25 EXCEPT !.fault = "leaves-if-asked"]
-                               ELSE s25
-                        s27 == [s26 EXCEPT !.leave_asked = FALSE,
+                        s29 == IF s28.fault = "none" /\ ~s28.leave_asked
+                               THEN [s28 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s28
+                        s30 == [s29 EXCEPT !.leave_asked = FALSE,
                                            !.left = TRUE,
                                            !.call_out = "none",
                                            !.generation_unused = FALSE,
                                            !.commit_out = FALSE,
                                            !.may_join = FALSE,
                                            !.rejoin_due = FALSE]
-                    IN  RebalanceLeaveNeeded(s27)
+                    IN  RebalanceLeaveNeeded(s30)
                ELSE s
           [] at = "ASSIGNING_PARTITIONS" ->
                \* ASSIGNING_PARTITIONS.leave_requested.1 [C7 L2]
                IF s.owned /\ s.identity = "member"
-               THEN LET s28 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+               THEN LET s31 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
                                          !.commit_step = "none",
@@ -7187,30 +7416,34 @@ RebalanceLeaveRequested(s) ==
                                          !.lost = FALSE,
                                          !.callback_running = FALSE,
                                          !.pending_said = TRUE]
-                        s29 == IF s28.fault = "none" /\ ~(~s28.revoke_due)
-                               THEN [s28 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s28
-                        s30 == IF s29.fault = "none" /\ ~s29.pending_said
-                               THEN [s29 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s29
-                        s31 == IF s30.fault = "none" /\ ~(~(s30.lost \/ s30.leaving) \/ s30.owned)
-                               THEN [s30 EXCEPT !.fault = "lost-was-owned"]
-                               ELSE s30
-                        s32 == IF /\ s31.fault = "none"
-                                  /\ ~(~s31.lost \/ s31.given /= "member" \/ ~s31.assign_due)
-                               THEN [s31 EXCEPT !.fault = "lost-by-losing"]
+                        s32 == IF s31.fault = "none" /\ ~(~s31.revoke_due)
+                               THEN [s31 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s31
-                        s33 == IF /\ s32.fault = "none"
-                                  /\ ~(\/ s32.commit_done
-                                       \/ ~(s32.auto_commit /\ s32.owned)
-                                       \/ s32.lost
-                                       \/ s32.leaving)
-                               THEN [s32 EXCEPT !.fault = "commit-comes-first"]
+                        s33 == IF s32.fault = "none" /\ ~s32.pending_said
+                               THEN [s32 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s32
-                    IN  [s33 EXCEPT !.revoke_due = TRUE]
+                        s34 == IF /\ s33.fault = "none"
+                                  /\ ~(s33.taken \/ s33.lost \/ s33.leaving \/ s33.rejoin_due)
+                               THEN [s33 EXCEPT !.fault = "revoked-for-cause"]
+                               ELSE s33
+                        s35 == IF s34.fault = "none" /\ ~(~(s34.lost \/ s34.leaving) \/ s34.owned)
+                               THEN [s34 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s34
+                        s36 == IF /\ s35.fault = "none"
+                                  /\ ~(~s35.lost \/ s35.given /= "member" \/ ~s35.assign_due)
+                               THEN [s35 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s35
+                        s37 == IF /\ s36.fault = "none"
+                                  /\ ~(\/ s36.commit_done
+                                       \/ ~(s36.auto_commit /\ s36.owned)
+                                       \/ s36.lost
+                                       \/ s36.leaving)
+                               THEN [s36 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s36
+                    IN  [s37 EXCEPT !.revoke_due = TRUE]
                \* ASSIGNING_PARTITIONS.leave_requested.2 [C7 C2 L2]
                ELSE IF s.owned /\ s.identity /= "member"
-               THEN LET s34 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+               THEN LET s38 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
                                          !.commit_step = "none",
@@ -7224,30 +7457,34 @@ RebalanceLeaveRequested(s) ==
                                          !.join_backoff = FALSE,
                                          !.will_own = FALSE,
                                          !.pending_said = TRUE]
-                        s35 == IF s34.fault = "none" /\ ~(~s34.revoke_due)
-                               THEN [s34 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s34
-                        s36 == IF s35.fault = "none" /\ ~s35.pending_said
-                               THEN [s35 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s35
-                        s37 == IF s36.fault = "none" /\ ~(~(s36.lost \/ s36.leaving) \/ s36.owned)
-                               THEN [s36 EXCEPT !.fault = "lost-was-owned"]
-                               ELSE s36
-                        s38 == IF /\ s37.fault = "none"
-                                  /\ ~(~s37.lost \/ s37.given /= "member" \/ ~s37.assign_due)
-                               THEN [s37 EXCEPT !.fault = "lost-by-losing"]
-                               ELSE s37
-                        s39 == IF /\ s38.fault = "none"
-                                  /\ ~(\/ s38.commit_done
-                                       \/ ~(s38.auto_commit /\ s38.owned)
-                                       \/ s38.lost
-                                       \/ s38.leaving)
-                               THEN [s38 EXCEPT !.fault = "commit-comes-first"]
+                        s39 == IF s38.fault = "none" /\ ~(~s38.revoke_due)
+                               THEN [s38 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s38
-                    IN  [s39 EXCEPT !.revoke_due = TRUE]
+                        s40 == IF s39.fault = "none" /\ ~s39.pending_said
+                               THEN [s39 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s39
+                        s41 == IF /\ s40.fault = "none"
+                                  /\ ~(s40.taken \/ s40.lost \/ s40.leaving \/ s40.rejoin_due)
+                               THEN [s40 EXCEPT !.fault = "revoked-for-cause"]
+                               ELSE s40
+                        s42 == IF s41.fault = "none" /\ ~(~(s41.lost \/ s41.leaving) \/ s41.owned)
+                               THEN [s41 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s41
+                        s43 == IF /\ s42.fault = "none"
+                                  /\ ~(~s42.lost \/ s42.given /= "member" \/ ~s42.assign_due)
+                               THEN [s42 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s42
+                        s44 == IF /\ s43.fault = "none"
+                                  /\ ~(\/ s43.commit_done
+                                       \/ ~(s43.auto_commit /\ s43.owned)
+                                       \/ s43.lost
+                                       \/ s43.leaving)
+                               THEN [s43 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s43
+                    IN  [s44 EXCEPT !.revoke_due = TRUE]
                \* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3]
                ELSE IF ~s.owned
-               THEN LET s40 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s45 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* leave
                                          !.leaving = FALSE,
                                          !.subscribed = FALSE,
@@ -7258,22 +7495,22 @@ RebalanceLeaveRequested(s) ==
                                          !.preparing = FALSE,
                                          !.will_own = FALSE,
                                          !.keeps = FALSE]
-                        s41 == IF s40.fault = "none" /\ ~s40.leave_asked
-                               THEN [s40 EXCEPT !.fault = "leaves-if-asked"]
-                               ELSE s40
-                        s42 == [s41 EXCEPT !.leave_asked = FALSE,
+                        s46 == IF s45.fault = "none" /\ ~s45.leave_asked
+                               THEN [s45 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s45
+                        s47 == [s46 EXCEPT !.leave_asked = FALSE,
                                            !.left = TRUE,
                                            !.call_out = "none",
                                            !.generation_unused = FALSE,
                                            !.commit_out = FALSE,
                                            !.may_join = FALSE,
                                            !.rejoin_due = FALSE]
-                    IN  RebalanceLeaveNeeded(s42)
+                    IN  RebalanceLeaveNeeded(s47)
                ELSE s
           [] at = "PREPARING_REBALANCE" ->
                \* PREPARING_REBALANCE.leave_requested.1 [C7 L2 L3]
                IF s.owned
-               THEN LET s43 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+               THEN LET s48 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
                                          !.commit_step = "none",
@@ -7287,30 +7524,34 @@ RebalanceLeaveRequested(s) ==
                                          !.join_backoff = FALSE,
                                          !.will_own = FALSE,
                                          !.pending_said = TRUE]
-                        s44 == IF s43.fault = "none" /\ ~(~s43.revoke_due)
-                               THEN [s43 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s43
-                        s45 == IF s44.fault = "none" /\ ~s44.pending_said
-                               THEN [s44 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s44
-                        s46 == IF s45.fault = "none" /\ ~(~(s45.lost \/ s45.leaving) \/ s45.owned)
-                               THEN [s45 EXCEPT !.fault = "lost-was-owned"]
-                               ELSE s45
-                        s47 == IF /\ s46.fault = "none"
-                                  /\ ~(~s46.lost \/ s46.given /= "member" \/ ~s46.assign_due)
-                               THEN [s46 EXCEPT !.fault = "lost-by-losing"]
-                               ELSE s46
-                        s48 == IF /\ s47.fault = "none"
-                                  /\ ~(\/ s47.commit_done
-                                       \/ ~(s47.auto_commit /\ s47.owned)
-                                       \/ s47.lost
-                                       \/ s47.leaving)
-                               THEN [s47 EXCEPT !.fault = "commit-comes-first"]
-                               ELSE s47
-                    IN  [s48 EXCEPT !.revoke_due = TRUE]
+                        s49 == IF s48.fault = "none" /\ ~(~s48.revoke_due)
+                               THEN [s48 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s48
+                        s50 == IF s49.fault = "none" /\ ~s49.pending_said
+                               THEN [s49 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s49
+                        s51 == IF /\ s50.fault = "none"
+                                  /\ ~(s50.taken \/ s50.lost \/ s50.leaving \/ s50.rejoin_due)
+                               THEN [s50 EXCEPT !.fault = "revoked-for-cause"]
+                               ELSE s50
+                        s52 == IF s51.fault = "none" /\ ~(~(s51.lost \/ s51.leaving) \/ s51.owned)
+                               THEN [s51 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s51
+                        s53 == IF /\ s52.fault = "none"
+                                  /\ ~(~s52.lost \/ s52.given /= "member" \/ ~s52.assign_due)
+                               THEN [s52 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s52
+                        s54 == IF /\ s53.fault = "none"
+                                  /\ ~(\/ s53.commit_done
+                                       \/ ~(s53.auto_commit /\ s53.owned)
+                                       \/ s53.lost
+                                       \/ s53.leaving)
+                               THEN [s53 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s53
+                    IN  [s54 EXCEPT !.revoke_due = TRUE]
                \* PREPARING_REBALANCE.leave_requested.2 [L1 L2 L3]
                ELSE IF ~s.owned
-               THEN LET s49 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s55 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* leave
                                          !.leaving = FALSE,
                                          !.subscribed = FALSE,
@@ -7321,22 +7562,22 @@ RebalanceLeaveRequested(s) ==
                                          !.preparing = FALSE,
                                          !.will_own = FALSE,
                                          !.keeps = FALSE]
-                        s50 == IF s49.fault = "none" /\ ~s49.leave_asked
-                               THEN [s49 EXCEPT !.fault = "leaves-if-asked"]
-                               ELSE s49
-                        s51 == [s50 EXCEPT !.leave_asked = FALSE,
+                        s56 == IF s55.fault = "none" /\ ~s55.leave_asked
+                               THEN [s55 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s55
+                        s57 == [s56 EXCEPT !.leave_asked = FALSE,
                                            !.left = TRUE,
                                            !.call_out = "none",
                                            !.generation_unused = FALSE,
                                            !.commit_out = FALSE,
                                            !.may_join = FALSE,
                                            !.rejoin_due = FALSE]
-                    IN  RebalanceLeaveNeeded(s51)
+                    IN  RebalanceLeaveNeeded(s57)
                ELSE s
           [] at = "COMPLETING_REBALANCE" ->
                \* COMPLETING_REBALANCE.leave_requested.1 [C7 L2 L3]
                IF s.owned
-               THEN LET s52 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+               THEN LET s58 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
                                          !.commit_step = "none",
@@ -7350,30 +7591,34 @@ RebalanceLeaveRequested(s) ==
                                          !.join_backoff = FALSE,
                                          !.will_own = FALSE,
                                          !.pending_said = TRUE]
-                        s53 == IF s52.fault = "none" /\ ~(~s52.revoke_due)
-                               THEN [s52 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s52
-                        s54 == IF s53.fault = "none" /\ ~s53.pending_said
-                               THEN [s53 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s53
-                        s55 == IF s54.fault = "none" /\ ~(~(s54.lost \/ s54.leaving) \/ s54.owned)
-                               THEN [s54 EXCEPT !.fault = "lost-was-owned"]
-                               ELSE s54
-                        s56 == IF /\ s55.fault = "none"
-                                  /\ ~(~s55.lost \/ s55.given /= "member" \/ ~s55.assign_due)
-                               THEN [s55 EXCEPT !.fault = "lost-by-losing"]
-                               ELSE s55
-                        s57 == IF /\ s56.fault = "none"
-                                  /\ ~(\/ s56.commit_done
-                                       \/ ~(s56.auto_commit /\ s56.owned)
-                                       \/ s56.lost
-                                       \/ s56.leaving)
-                               THEN [s56 EXCEPT !.fault = "commit-comes-first"]
-                               ELSE s56
-                    IN  [s57 EXCEPT !.revoke_due = TRUE]
+                        s59 == IF s58.fault = "none" /\ ~(~s58.revoke_due)
+                               THEN [s58 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s58
+                        s60 == IF s59.fault = "none" /\ ~s59.pending_said
+                               THEN [s59 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s59
+                        s61 == IF /\ s60.fault = "none"
+                                  /\ ~(s60.taken \/ s60.lost \/ s60.leaving \/ s60.rejoin_due)
+                               THEN [s60 EXCEPT !.fault = "revoked-for-cause"]
+                               ELSE s60
+                        s62 == IF s61.fault = "none" /\ ~(~(s61.lost \/ s61.leaving) \/ s61.owned)
+                               THEN [s61 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s61
+                        s63 == IF /\ s62.fault = "none"
+                                  /\ ~(~s62.lost \/ s62.given /= "member" \/ ~s62.assign_due)
+                               THEN [s62 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s62
+                        s64 == IF /\ s63.fault = "none"
+                                  /\ ~(\/ s63.commit_done
+                                       \/ ~(s63.auto_commit /\ s63.owned)
+                                       \/ s63.lost
+                                       \/ s63.leaving)
+                               THEN [s63 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s63
+                    IN  [s64 EXCEPT !.revoke_due = TRUE]
                \* COMPLETING_REBALANCE.leave_requested.2 [L1 L2 L3]
                ELSE IF ~s.owned
-               THEN LET s58 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s65 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* leave
                                          !.leaving = FALSE,
                                          !.subscribed = FALSE,
@@ -7384,22 +7629,22 @@ RebalanceLeaveRequested(s) ==
                                          !.preparing = FALSE,
                                          !.will_own = FALSE,
                                          !.keeps = FALSE]
-                        s59 == IF s58.fault = "none" /\ ~s58.leave_asked
-                               THEN [s58 EXCEPT !.fault = "leaves-if-asked"]
-                               ELSE s58
-                        s60 == [s59 EXCEPT !.leave_asked = FALSE,
+                        s66 == IF s65.fault = "none" /\ ~s65.leave_asked
+                               THEN [s65 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s65
+                        s67 == [s66 EXCEPT !.leave_asked = FALSE,
                                            !.left = TRUE,
                                            !.call_out = "none",
                                            !.generation_unused = FALSE,
                                            !.commit_out = FALSE,
                                            !.may_join = FALSE,
                                            !.rejoin_due = FALSE]
-                    IN  RebalanceLeaveNeeded(s60)
+                    IN  RebalanceLeaveNeeded(s67)
                ELSE s
           [] at = "UNJOINED" ->
                \* UNJOINED.leave_requested.1 [L1 L2 L3]
                IF s.subscribed \/ s.identity /= "none"
-               THEN LET s61 == \* leave
+               THEN LET s68 == \* leave
                                [s EXCEPT !.leaving = FALSE,
                                          !.subscribed = FALSE,
                                          !.polled = FALSE,
@@ -7409,17 +7654,17 @@ RebalanceLeaveRequested(s) ==
                                          !.preparing = FALSE,
                                          !.will_own = FALSE,
                                          !.keeps = FALSE]
-                        s62 == IF s61.fault = "none" /\ ~s61.leave_asked
-                               THEN [s61 EXCEPT !.fault = "leaves-if-asked"]
-                               ELSE s61
-                        s63 == [s62 EXCEPT !.leave_asked = FALSE,
+                        s69 == IF s68.fault = "none" /\ ~s68.leave_asked
+                               THEN [s68 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s68
+                        s70 == [s69 EXCEPT !.leave_asked = FALSE,
                                            !.left = TRUE,
                                            !.call_out = "none",
                                            !.generation_unused = FALSE,
                                            !.commit_out = FALSE,
                                            !.may_join = FALSE,
                                            !.rejoin_due = FALSE]
-                    IN  RebalanceLeaveNeeded(s63)
+                    IN  RebalanceLeaveNeeded(s70)
                ELSE s
           [] at = "REVOKING_PARTITION" ->
                \* REVOKING_PARTITION.leave_requested.1 [C7 L2]
@@ -8057,7 +8302,15 @@ LeaveRequested ==
                     s2 == RebalanceLeaveRequested(s1)
                     s3 == ConnectionLeaveRequested(s2)
                     s4 == TimeoutsTurnEnded(s3)
-                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                    s5 == IF /\ s4.fault = "none"
+                             /\ ~(\/ ~s4.left
+                                  \/ s4.said_goodbye
+                                  \/ s4.static
+                                  \/ s4.given = "none"
+                                  \/ ~s4.coordinator_known)
+                          THEN [s4 EXCEPT !.fault = "goodbye-is-said"]
+                          ELSE s4
+                IN  [s5 EXCEPT !.given = IF s5.left \/ (s5.stalled /\ s5.static) THEN "none" ELSE s5.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8108,6 +8361,9 @@ PartitionsRevoked ==
     /\ ~(state.rebalance = "REVOKING_PARTITION" /\ ~state.callback_running)
     /\ state' = LET s1 == [state EXCEPT !.revoke_due = FALSE,
                                         !.removal_due = TRUE,
+                                        !.has = state.taken /\ state.callback = "revoked" /\ state.stays,
+                                        !.taken = FALSE,
+                                        !.stays = FALSE,
                                         !.callback = "none",
                                         !.rejoin_due = state.rejoin_due \/ state.in_group]
                     s2 == RebalancePartitionsRevoked(s1)
@@ -8115,7 +8371,18 @@ PartitionsRevoked ==
                     s4 == IF s3.fault = "none" /\ ~(~s3.removal_due)
                           THEN [s3 EXCEPT !.fault = "revoked-is-removed"]
                           ELSE s3
-                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                    s5 == IF s4.fault = "none" /\ ~(~s4.lost \/ s4.given /= "member")
+                          THEN [s4 EXCEPT !.fault = "lost-by-losing"]
+                          ELSE s4
+                    s6 == IF /\ s5.fault = "none"
+                             /\ ~(\/ ~s5.left
+                                  \/ s5.said_goodbye
+                                  \/ s5.static
+                                  \/ s5.given = "none"
+                                  \/ ~s5.coordinator_known)
+                          THEN [s5 EXCEPT !.fault = "goodbye-is-said"]
+                          ELSE s5
+                IN  [s6 EXCEPT !.given = IF s6.left \/ (s6.stalled /\ s6.static) THEN "none" ELSE s6.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8626,7 +8893,10 @@ SyncAcceptedCurrentNotTakesNotRetainsNotGains ==
     /\ ~(state.rebalance = "STABLE")
     /\ ~(state.rebalance = "REVOKING_PARTITION")
     /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
-    /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = state.has,
+                                        !.taken = FALSE,
+                                        !.stays = state.has]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, FALSE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -8649,7 +8919,10 @@ SyncAcceptedCurrentNotTakesNotRetainsGains ==
     /\ ~(state.rebalance = "STABLE")
     /\ ~(state.rebalance = "REVOKING_PARTITION")
     /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
-    /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = TRUE,
+                                        !.taken = FALSE,
+                                        !.stays = state.has]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, FALSE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -8672,7 +8945,10 @@ SyncAcceptedCurrentNotTakesRetainsNotGains ==
     /\ ~(state.rebalance = "STABLE")
     /\ ~(state.rebalance = "REVOKING_PARTITION")
     /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
-    /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = state.has,
+                                        !.taken = FALSE,
+                                        !.stays = state.has]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -8695,7 +8971,10 @@ SyncAcceptedCurrentNotTakesRetainsGains ==
     /\ ~(state.rebalance = "STABLE")
     /\ ~(state.rebalance = "REVOKING_PARTITION")
     /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
-    /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = TRUE,
+                                        !.taken = FALSE,
+                                        !.stays = state.has]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -8718,7 +8997,10 @@ SyncAcceptedCurrentTakesNotRetainsNotGains ==
     /\ ~(state.rebalance = "STABLE")
     /\ ~(state.rebalance = "REVOKING_PARTITION")
     /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
-    /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = FALSE,
+                                        !.taken = state.has,
+                                        !.stays = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, FALSE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -8741,7 +9023,10 @@ SyncAcceptedCurrentTakesNotRetainsGains ==
     /\ ~(state.rebalance = "STABLE")
     /\ ~(state.rebalance = "REVOKING_PARTITION")
     /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
-    /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = TRUE,
+                                        !.taken = state.has,
+                                        !.stays = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, FALSE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -8764,7 +9049,10 @@ SyncAcceptedCurrentTakesRetainsNotGains ==
     /\ ~(state.rebalance = "STABLE")
     /\ ~(state.rebalance = "REVOKING_PARTITION")
     /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
-    /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = state.has,
+                                        !.taken = state.has,
+                                        !.stays = state.has]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -8787,7 +9075,10 @@ SyncAcceptedCurrentTakesRetainsGains ==
     /\ ~(state.rebalance = "STABLE")
     /\ ~(state.rebalance = "REVOKING_PARTITION")
     /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
-    /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = TRUE,
+                                        !.taken = state.has,
+                                        !.stays = state.has]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -10141,6 +10432,14 @@ CommitIfConfigured ==
 CommitWaits ==
     state.fault /= "commit-waits"
 
+\* commit-ends-once (invariant): A commit before a rebalance that was answered, or has run out of time, is not
+\* sent again.
+\* Source: KAFKA-13310
+\* Source: KAFKA-14024
+\* Rules: M3, M7
+CommitEndsOnce ==
+    state.fault /= "commit-ends-once"
+
 \* lost-was-owned (invariant): The listener is told of a loss, and called by who leaves, only if something was
 \* owned.
 \* Source: KIP-429, onPartitionsLost
@@ -10167,6 +10466,29 @@ PausedBeforeRevoked ==
 \* Rules: C3
 AddedBeforeAssigned ==
     state.fault /= "added-before-assigned"
+
+\* revoked-for-cause (invariant): The listener hears that partitions go only if the assignment takes some, a
+\* rebalance is due, they are lost, or the member leaves.
+\* Source: KIP-429, 'Consumer Incremental Rebalance Protocol'
+\* Source: Kafka ConsumerCoordinator.onJoinComplete
+\* Rules: C1, C3
+RevokedForCause ==
+    state.fault /= "revoked-for-cause"
+
+\* taken-is-revoked (invariant): What an assignment takes, the listener hears of before it hears of what the
+\* assignment brings.
+\* Source: KIP-429, 'Consumer Incremental Rebalance Protocol'
+\* Source: Kafka ConsumerCoordinator.onJoinComplete
+\* Rules: C3, K1
+TakenIsRevoked ==
+    state.fault /= "taken-is-revoked"
+
+\* goodbye-is-said (invariant): Who leaves says so: a dynamic member with an id, if the coordinator is known.
+\* Source: KAFKA-16639
+\* Source: Kafka AbstractCoordinator.maybeLeaveGroup
+\* Rules: L1
+GoodbyeIsSaid ==
+    state.fault /= "goodbye-is-said"
 
 \* revoked-is-removed (invariant): When the listener has heard that partitions go, the subscription loses them
 \* at once.
@@ -10298,6 +10620,14 @@ JoinBackoffIsKept ==
 \* Rules: J2, J8, K2, H4
 AnnouncedIsPursued ==
     state.preparing = (state.rebalance = "STABLE" /\ state.rejoin_due)
+
+\* prepared-joins (invariant): A member that keeps its partitions while it joins sends JoinGroup as soon as
+\* its commit has ended: only a coordinator can be wanting.
+\* Source: Kafka ConsumerCoordinator.onJoinPrepare
+\* Source: KAFKA-13310
+\* Rules: J2, K1
+PreparedJoins ==
+    state.rebalance /= "STABLE" \/ ~state.preparing \/ state.commit_step /= "none" \/ ~state.coordinator_known
 
 \* follow-up-is-kept (invariant): What makes another rebalance necessary while one is under way is kept until
 \* the next JoinGroup, and nothing else makes one follow.
@@ -10434,6 +10764,14 @@ CallbackIsRunning ==
 CallbackStays ==
     state.callback = "none" \/ (state.callback = "lost") = state.lost
 
+\* owns-what-it-has (invariant): What is counted as owned is what the last assignment gave, or what the last
+\* revocation left.
+\* Source: KIP-429, 'Consumer Incremental Rebalance Protocol'
+\* Source: Kafka ConsumerCoordinator.onJoinComplete
+\* Rules: C3, K2
+OwnsWhatItHas ==
+    state.owned = state.has
+
 \* owns-nothing-outside (invariant): Outside the group nothing is owned: every end of ownership goes through
 \* the listener.
 \* Source: KIP-429, onPartitionsLost
@@ -10495,7 +10833,7 @@ Watch(n, word, id, condition) ==
     condition => \/ TLCGet(n) = 1
                  \/ TLCSet(n, 1) /\ PrintT(<<word, id>>)
 
-ASSUME \A n \in 1 .. 77 : TLCSet(n, 0)
+ASSUME \A n \in 1 .. 83 : TLCSet(n, 0)
 
 WatchIllegalEvent == Watch(1, "violated", "illegal-event", ~IllegalEvent)
 WatchLateChangesNothing == Watch(2, "violated", "late-changes-nothing", ~LateChangesNothing)
@@ -10524,55 +10862,61 @@ WatchNoCommitInARebalance == Watch(24, "violated", "no-commit-in-a-rebalance", ~
 WatchCallbacksAlternate == Watch(25, "violated", "callbacks-alternate", ~CallbacksAlternate)
 WatchCommitIfConfigured == Watch(26, "violated", "commit-if-configured", ~CommitIfConfigured)
 WatchCommitWaits == Watch(27, "violated", "commit-waits", ~CommitWaits)
-WatchLostWasOwned == Watch(28, "violated", "lost-was-owned", ~LostWasOwned)
-WatchLostByLosing == Watch(29, "violated", "lost-by-losing", ~LostByLosing)
-WatchPausedBeforeRevoked == Watch(30, "violated", "paused-before-revoked", ~PausedBeforeRevoked)
-WatchAddedBeforeAssigned == Watch(31, "violated", "added-before-assigned", ~AddedBeforeAssigned)
-WatchRevokedIsRemoved == Watch(32, "violated", "revoked-is-removed", ~RevokedIsRemoved)
-WatchAssignedIsEnabled == Watch(33, "violated", "assigned-is-enabled", ~AssignedIsEnabled)
-WatchForgetThenFail == Watch(34, "violated", "forget-then-fail", ~ForgetThenFail)
-WatchErrorsAreTold == Watch(35, "violated", "errors-are-told", ~ErrorsAreTold)
-WatchStalledMemberLeaves == Watch(36, "violated", "stalled-member-leaves", ~StalledMemberLeaves)
-WatchLookupIsOut == Watch(37, "violated", "lookup-is-out", ~LookupIsOut)
-WatchNeedIsPursued == Watch(38, "violated", "need-is-pursued", ~NeedIsPursued)
-WatchQuestionIsKept == Watch(39, "violated", "question-is-kept", ~QuestionIsKept)
-WatchLookupRestIsKept == Watch(40, "violated", "lookup-rest-is-kept", ~LookupRestIsKept)
-WatchDueHeartbeatIsKept == Watch(41, "violated", "due-heartbeat-is-kept", ~DueHeartbeatIsKept)
-WatchLatePollIsKept == Watch(42, "violated", "late-poll-is-kept", ~LatePollIsKept)
-WatchNoNeedOutside == Watch(43, "violated", "no-need-outside", ~NoNeedOutside)
-WatchCoordinatorIsKnown == Watch(44, "violated", "coordinator-is-known", ~CoordinatorIsKnown)
-WatchMemberNeedsIt == Watch(45, "violated", "member-needs-it", ~MemberNeedsIt)
-WatchJoinIsOut == Watch(46, "violated", "join-is-out", ~JoinIsOut)
-WatchSyncIsOut == Watch(47, "violated", "sync-is-out", ~SyncIsOut)
-WatchWantsToJoin == Watch(48, "violated", "wants-to-join", ~WantsToJoin)
-WatchJoinBackoffIsKept == Watch(49, "violated", "join-backoff-is-kept", ~JoinBackoffIsKept)
-WatchAnnouncedIsPursued == Watch(50, "violated", "announced-is-pursued", ~AnnouncedIsPursued)
-WatchFollowUpIsKept == Watch(51, "violated", "follow-up-is-kept", ~FollowUpIsKept)
-WatchRevokedGoesOn == Watch(52, "violated", "revoked-goes-on", ~RevokedGoesOn)
-WatchCommitEnds == Watch(53, "violated", "commit-ends", ~CommitEnds)
-WatchCommitIsOut == Watch(54, "violated", "commit-is-out", ~CommitIsOut)
-WatchCommitBackoffIsKept == Watch(55, "violated", "commit-backoff-is-kept", ~CommitBackoffIsKept)
-WatchCommitIsPursued == Watch(56, "violated", "commit-is-pursued", ~CommitIsPursued)
-WatchRevokeIsDue == Watch(57, "violated", "revoke-is-due", ~RevokeIsDue)
-WatchAssignIsDue == Watch(58, "violated", "assign-is-due", ~AssignIsDue)
-WatchToldIsEnabled == Watch(59, "violated", "told-is-enabled", ~ToldIsEnabled)
-WatchHeartbeatsRun == Watch(60, "violated", "heartbeats-run", ~HeartbeatsRun)
-WatchHeartbeatIsOut == Watch(61, "violated", "heartbeat-is-out", ~HeartbeatIsOut)
-WatchOverdueHeartbeatWaits == Watch(62, "violated", "overdue-heartbeat-waits", ~OverdueHeartbeatWaits)
-WatchOverduePollWaits == Watch(63, "violated", "overdue-poll-waits", ~OverduePollWaits)
-WatchMayJoin == Watch(64, "violated", "may-join", ~MayJoin)
-WatchIdentityIsGiven == Watch(65, "violated", "identity-is-given", ~IdentityIsGiven)
-WatchLostWithoutId == Watch(66, "violated", "lost-without-id", ~LostWithoutId)
-WatchLeaveIsPursued == Watch(67, "violated", "leave-is-pursued", ~LeaveIsPursued)
-WatchCallbackIsRunning == Watch(68, "violated", "callback-is-running", ~CallbackIsRunning)
-WatchCallbackStays == Watch(69, "violated", "callback-stays", ~CallbackStays)
-WatchOwnsNothingOutside == Watch(70, "violated", "owns-nothing-outside", ~OwnsNothingOutside)
-WatchLostIsTold == Watch(71, "violated", "lost-is-told", ~LostIsTold)
-WatchReachesAssigning == Watch(72, "reached", "reaches-assigning", ReachesAssigning)
-WatchReachesLost == Watch(73, "reached", "reaches-lost", ReachesLost)
-WatchReachesLeaving == Watch(74, "reached", "reaches-leaving", ReachesLeaving)
-WatchReachesSecondLoss == Watch(75, "reached", "reaches-second-loss", ReachesSecondLoss)
-WatchReachesBlockedCommit == Watch(76, "reached", "reaches-blocked-commit", ReachesBlockedCommit)
-WatchReachesPollWhileLost == Watch(77, "reached", "reaches-poll-while-lost", ReachesPollWhileLost)
+WatchCommitEndsOnce == Watch(28, "violated", "commit-ends-once", ~CommitEndsOnce)
+WatchLostWasOwned == Watch(29, "violated", "lost-was-owned", ~LostWasOwned)
+WatchLostByLosing == Watch(30, "violated", "lost-by-losing", ~LostByLosing)
+WatchPausedBeforeRevoked == Watch(31, "violated", "paused-before-revoked", ~PausedBeforeRevoked)
+WatchAddedBeforeAssigned == Watch(32, "violated", "added-before-assigned", ~AddedBeforeAssigned)
+WatchRevokedForCause == Watch(33, "violated", "revoked-for-cause", ~RevokedForCause)
+WatchTakenIsRevoked == Watch(34, "violated", "taken-is-revoked", ~TakenIsRevoked)
+WatchGoodbyeIsSaid == Watch(35, "violated", "goodbye-is-said", ~GoodbyeIsSaid)
+WatchRevokedIsRemoved == Watch(36, "violated", "revoked-is-removed", ~RevokedIsRemoved)
+WatchAssignedIsEnabled == Watch(37, "violated", "assigned-is-enabled", ~AssignedIsEnabled)
+WatchForgetThenFail == Watch(38, "violated", "forget-then-fail", ~ForgetThenFail)
+WatchErrorsAreTold == Watch(39, "violated", "errors-are-told", ~ErrorsAreTold)
+WatchStalledMemberLeaves == Watch(40, "violated", "stalled-member-leaves", ~StalledMemberLeaves)
+WatchLookupIsOut == Watch(41, "violated", "lookup-is-out", ~LookupIsOut)
+WatchNeedIsPursued == Watch(42, "violated", "need-is-pursued", ~NeedIsPursued)
+WatchQuestionIsKept == Watch(43, "violated", "question-is-kept", ~QuestionIsKept)
+WatchLookupRestIsKept == Watch(44, "violated", "lookup-rest-is-kept", ~LookupRestIsKept)
+WatchDueHeartbeatIsKept == Watch(45, "violated", "due-heartbeat-is-kept", ~DueHeartbeatIsKept)
+WatchLatePollIsKept == Watch(46, "violated", "late-poll-is-kept", ~LatePollIsKept)
+WatchNoNeedOutside == Watch(47, "violated", "no-need-outside", ~NoNeedOutside)
+WatchCoordinatorIsKnown == Watch(48, "violated", "coordinator-is-known", ~CoordinatorIsKnown)
+WatchMemberNeedsIt == Watch(49, "violated", "member-needs-it", ~MemberNeedsIt)
+WatchJoinIsOut == Watch(50, "violated", "join-is-out", ~JoinIsOut)
+WatchSyncIsOut == Watch(51, "violated", "sync-is-out", ~SyncIsOut)
+WatchWantsToJoin == Watch(52, "violated", "wants-to-join", ~WantsToJoin)
+WatchJoinBackoffIsKept == Watch(53, "violated", "join-backoff-is-kept", ~JoinBackoffIsKept)
+WatchAnnouncedIsPursued == Watch(54, "violated", "announced-is-pursued", ~AnnouncedIsPursued)
+WatchPreparedJoins == Watch(55, "violated", "prepared-joins", ~PreparedJoins)
+WatchFollowUpIsKept == Watch(56, "violated", "follow-up-is-kept", ~FollowUpIsKept)
+WatchRevokedGoesOn == Watch(57, "violated", "revoked-goes-on", ~RevokedGoesOn)
+WatchCommitEnds == Watch(58, "violated", "commit-ends", ~CommitEnds)
+WatchCommitIsOut == Watch(59, "violated", "commit-is-out", ~CommitIsOut)
+WatchCommitBackoffIsKept == Watch(60, "violated", "commit-backoff-is-kept", ~CommitBackoffIsKept)
+WatchCommitIsPursued == Watch(61, "violated", "commit-is-pursued", ~CommitIsPursued)
+WatchRevokeIsDue == Watch(62, "violated", "revoke-is-due", ~RevokeIsDue)
+WatchAssignIsDue == Watch(63, "violated", "assign-is-due", ~AssignIsDue)
+WatchToldIsEnabled == Watch(64, "violated", "told-is-enabled", ~ToldIsEnabled)
+WatchHeartbeatsRun == Watch(65, "violated", "heartbeats-run", ~HeartbeatsRun)
+WatchHeartbeatIsOut == Watch(66, "violated", "heartbeat-is-out", ~HeartbeatIsOut)
+WatchOverdueHeartbeatWaits == Watch(67, "violated", "overdue-heartbeat-waits", ~OverdueHeartbeatWaits)
+WatchOverduePollWaits == Watch(68, "violated", "overdue-poll-waits", ~OverduePollWaits)
+WatchMayJoin == Watch(69, "violated", "may-join", ~MayJoin)
+WatchIdentityIsGiven == Watch(70, "violated", "identity-is-given", ~IdentityIsGiven)
+WatchLostWithoutId == Watch(71, "violated", "lost-without-id", ~LostWithoutId)
+WatchLeaveIsPursued == Watch(72, "violated", "leave-is-pursued", ~LeaveIsPursued)
+WatchCallbackIsRunning == Watch(73, "violated", "callback-is-running", ~CallbackIsRunning)
+WatchCallbackStays == Watch(74, "violated", "callback-stays", ~CallbackStays)
+WatchOwnsWhatItHas == Watch(75, "violated", "owns-what-it-has", ~OwnsWhatItHas)
+WatchOwnsNothingOutside == Watch(76, "violated", "owns-nothing-outside", ~OwnsNothingOutside)
+WatchLostIsTold == Watch(77, "violated", "lost-is-told", ~LostIsTold)
+WatchReachesAssigning == Watch(78, "reached", "reaches-assigning", ReachesAssigning)
+WatchReachesLost == Watch(79, "reached", "reaches-lost", ReachesLost)
+WatchReachesLeaving == Watch(80, "reached", "reaches-leaving", ReachesLeaving)
+WatchReachesSecondLoss == Watch(81, "reached", "reaches-second-loss", ReachesSecondLoss)
+WatchReachesBlockedCommit == Watch(82, "reached", "reaches-blocked-commit", ReachesBlockedCommit)
+WatchReachesPollWhileLost == Watch(83, "reached", "reaches-poll-while-lost", ReachesPollWhileLost)
 
 ============================================================

@@ -17,7 +17,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 799077530555cfc576496abf290ddc8a19403e015701d80d85129a852f6ba60b
+\* Model a66e611156d7817297f98ab6374d5e2870f49cc1d3cfb01e5ddef97836e0af9f
 EXTENDS Naturals, TLC
 
 Members == 1 .. 1
@@ -136,6 +136,14 @@ TypeOK ==
     /\ state.enable_due \in {FALSE, TRUE}
     \* the listener runs, and was told this
     /\ state.callback \in {"none", "revoked", "lost"}
+    \* it has partitions: of the last assignment, or what the last revocation left of them
+    /\ state.has \in {FALSE, TRUE}
+    \* the last assignment is not empty
+    /\ state.assigned \in {FALSE, TRUE}
+    \* the last assignment takes something of what it has, and the listener has not heard so
+    /\ state.taken \in {FALSE, TRUE}
+    \* the last assignment leaves it something of what it had
+    /\ state.stays \in {FALSE, TRUE}
     \* what happens now says that the coordinator is gone
     /\ state.suspect \in {FALSE, TRUE}
     \* the first assertion that failed
@@ -146,8 +154,9 @@ TypeOK ==
                         "join-waits", "commit-comes-first", "sync-after-join", "heartbeat-as-member",
                         "heartbeat-when-due", "leaves-if-asked", "leave-once", "static-stays",
                         "commit-what-is-owned", "no-commit-in-a-rebalance", "callbacks-alternate",
-                        "commit-if-configured", "commit-waits", "lost-was-owned", "lost-by-losing",
-                        "paused-before-revoked", "added-before-assigned", "revoked-is-removed",
+                        "commit-if-configured", "commit-waits", "commit-ends-once", "lost-was-owned",
+                        "lost-by-losing", "paused-before-revoked", "added-before-assigned",
+                        "revoked-for-cause", "taken-is-revoked", "goodbye-is-said", "revoked-is-removed",
                         "assigned-is-enabled", "forget-then-fail", "errors-are-told",
                         "stalled-member-leaves"}
 
@@ -205,6 +214,10 @@ Init ==
              leave_asked |-> FALSE,
              enable_due |-> FALSE,
              callback |-> "none",
+             has |-> FALSE,
+             assigned |-> FALSE,
+             taken |-> FALSE,
+             stays |-> FALSE,
              suspect |-> FALSE,
              fault |-> "none"]
 
@@ -1459,65 +1472,74 @@ RebalanceCommitNeeded(s) ==
                         s7 == IF s6.fault = "none" /\ ~(~s6.commit_rests)
                               THEN [s6 EXCEPT !.fault = "commit-waits"]
                               ELSE s6
-                    IN  [s7 EXCEPT !.commit_out = TRUE]
+                        s8 == IF s7.fault = "none" /\ ~(~s7.commit_done)
+                              THEN [s7 EXCEPT !.fault = "commit-ends-once"]
+                              ELSE s7
+                    IN  [s8 EXCEPT !.commit_out = TRUE]
                ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.commit_needed.1 [D4 M1 M3]
                IF s.commit_step = "blocked" /\ s.coordinator_known
-               THEN LET s8 == \* send_offset_commit
+               THEN LET s9 == \* send_offset_commit
                               [s EXCEPT !.commit_step = "out"]
-                        s9 == IF s8.fault = "none" /\ ~(~s8.commit_out)
-                              THEN [s8 EXCEPT !.fault = "one-commit"]
-                              ELSE s8
-                        s10 == IF s9.fault = "none" /\ ~s9.coordinator_known
-                               THEN [s9 EXCEPT !.fault = "to-a-known-coordinator"]
+                        s10 == IF s9.fault = "none" /\ ~(~s9.commit_out)
+                               THEN [s9 EXCEPT !.fault = "one-commit"]
                                ELSE s9
-                        s11 == IF /\ s10.fault = "none"
-                                  /\ ~(/\ s10.owned
-                                       /\ s10.in_group
-                                       /\ s10.identity = "member"
-                                       /\ ~s10.lost)
-                               THEN [s10 EXCEPT !.fault = "commit-what-is-owned"]
+                        s11 == IF s10.fault = "none" /\ ~s10.coordinator_known
+                               THEN [s10 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s10
-                        s12 == IF s11.fault = "none" /\ ~(s11.call_out = "none")
-                               THEN [s11 EXCEPT !.fault = "no-commit-in-a-rebalance"]
+                        s12 == IF /\ s11.fault = "none"
+                                  /\ ~(/\ s11.owned
+                                       /\ s11.in_group
+                                       /\ s11.identity = "member"
+                                       /\ ~s11.lost)
+                               THEN [s11 EXCEPT !.fault = "commit-what-is-owned"]
                                ELSE s11
-                        s13 == IF s12.fault = "none" /\ ~s12.auto_commit
-                               THEN [s12 EXCEPT !.fault = "commit-if-configured"]
+                        s13 == IF s12.fault = "none" /\ ~(s12.call_out = "none")
+                               THEN [s12 EXCEPT !.fault = "no-commit-in-a-rebalance"]
                                ELSE s12
-                        s14 == IF s13.fault = "none" /\ ~(~s13.commit_rests)
-                               THEN [s13 EXCEPT !.fault = "commit-waits"]
+                        s14 == IF s13.fault = "none" /\ ~s13.auto_commit
+                               THEN [s13 EXCEPT !.fault = "commit-if-configured"]
                                ELSE s13
-                    IN  [s14 EXCEPT !.commit_out = TRUE]
+                        s15 == IF s14.fault = "none" /\ ~(~s14.commit_rests)
+                               THEN [s14 EXCEPT !.fault = "commit-waits"]
+                               ELSE s14
+                        s16 == IF s15.fault = "none" /\ ~(~s15.commit_done)
+                               THEN [s15 EXCEPT !.fault = "commit-ends-once"]
+                               ELSE s15
+                    IN  [s16 EXCEPT !.commit_out = TRUE]
                ELSE s
           [] at = "STABLE" ->
                \* STABLE.commit_needed.1 [D4 M1 M3]
                IF s.commit_step = "blocked" /\ s.coordinator_known
-               THEN LET s15 == \* send_offset_commit
+               THEN LET s17 == \* send_offset_commit
                                [s EXCEPT !.commit_step = "out"]
-                        s16 == IF s15.fault = "none" /\ ~(~s15.commit_out)
-                               THEN [s15 EXCEPT !.fault = "one-commit"]
-                               ELSE s15
-                        s17 == IF s16.fault = "none" /\ ~s16.coordinator_known
-                               THEN [s16 EXCEPT !.fault = "to-a-known-coordinator"]
-                               ELSE s16
-                        s18 == IF /\ s17.fault = "none"
-                                  /\ ~(/\ s17.owned
-                                       /\ s17.in_group
-                                       /\ s17.identity = "member"
-                                       /\ ~s17.lost)
-                               THEN [s17 EXCEPT !.fault = "commit-what-is-owned"]
+                        s18 == IF s17.fault = "none" /\ ~(~s17.commit_out)
+                               THEN [s17 EXCEPT !.fault = "one-commit"]
                                ELSE s17
-                        s19 == IF s18.fault = "none" /\ ~(s18.call_out = "none")
-                               THEN [s18 EXCEPT !.fault = "no-commit-in-a-rebalance"]
+                        s19 == IF s18.fault = "none" /\ ~s18.coordinator_known
+                               THEN [s18 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s18
-                        s20 == IF s19.fault = "none" /\ ~s19.auto_commit
-                               THEN [s19 EXCEPT !.fault = "commit-if-configured"]
+                        s20 == IF /\ s19.fault = "none"
+                                  /\ ~(/\ s19.owned
+                                       /\ s19.in_group
+                                       /\ s19.identity = "member"
+                                       /\ ~s19.lost)
+                               THEN [s19 EXCEPT !.fault = "commit-what-is-owned"]
                                ELSE s19
-                        s21 == IF s20.fault = "none" /\ ~(~s20.commit_rests)
-                               THEN [s20 EXCEPT !.fault = "commit-waits"]
+                        s21 == IF s20.fault = "none" /\ ~(s20.call_out = "none")
+                               THEN [s20 EXCEPT !.fault = "no-commit-in-a-rebalance"]
                                ELSE s20
-                    IN  [s21 EXCEPT !.commit_out = TRUE]
+                        s22 == IF s21.fault = "none" /\ ~s21.auto_commit
+                               THEN [s21 EXCEPT !.fault = "commit-if-configured"]
+                               ELSE s21
+                        s23 == IF s22.fault = "none" /\ ~(~s22.commit_rests)
+                               THEN [s22 EXCEPT !.fault = "commit-waits"]
+                               ELSE s22
+                        s24 == IF s23.fault = "none" /\ ~(~s23.commit_done)
+                               THEN [s23 EXCEPT !.fault = "commit-ends-once"]
+                               ELSE s23
+                    IN  [s24 EXCEPT !.commit_out = TRUE]
                ELSE s
           [] OTHER -> s
 
@@ -2235,6 +2257,9 @@ RebalanceSyncAccepted(s, current, gains) ==
                                          !.owned = gains,
                                          !.keeps = FALSE,
                                          !.added_said = TRUE,
+                                         !.has = s1.assigned,
+                                         !.assigned = FALSE,
+                                         !.stays = FALSE,
                                          !.beat_due = FALSE,
                                          !.poll_late = FALSE]
                         s3 == TimeoutsHeartbeatsEnabled(s2)
@@ -2244,7 +2269,10 @@ RebalanceSyncAccepted(s, current, gains) ==
                         s5 == IF s4.fault = "none" /\ ~s4.added_said
                               THEN [s4 EXCEPT !.fault = "added-before-assigned"]
                               ELSE s4
-                    IN  [s5 EXCEPT !.assign_due = TRUE]
+                        s6 == IF s5.fault = "none" /\ ~(~s5.taken)
+                              THEN [s5 EXCEPT !.fault = "taken-is-revoked"]
+                              ELSE s5
+                    IN  [s6 EXCEPT !.assign_due = TRUE]
                ELSE s
           [] at = "UNJOINED" ->
                \* UNJOINED.sync_accepted.2 [J9]
@@ -2889,24 +2917,28 @@ RebalancePartitionsRevoked(s) ==
                         s16 == IF s15.fault = "none" /\ ~s15.pending_said
                                THEN [s15 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s15
-                        s17 == IF s16.fault = "none" /\ ~(~(s16.lost \/ s16.leaving) \/ s16.owned)
-                               THEN [s16 EXCEPT !.fault = "lost-was-owned"]
+                        s17 == IF /\ s16.fault = "none"
+                                  /\ ~(s16.taken \/ s16.lost \/ s16.leaving \/ s16.rejoin_due)
+                               THEN [s16 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s16
-                        s18 == IF /\ s17.fault = "none"
-                                  /\ ~(~s17.lost \/ s17.given /= "member" \/ ~s17.assign_due)
-                               THEN [s17 EXCEPT !.fault = "lost-by-losing"]
+                        s18 == IF s17.fault = "none" /\ ~(~(s17.lost \/ s17.leaving) \/ s17.owned)
+                               THEN [s17 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s17
                         s19 == IF /\ s18.fault = "none"
-                                  /\ ~(\/ s18.commit_done
-                                       \/ ~(s18.auto_commit /\ s18.owned)
-                                       \/ s18.lost
-                                       \/ s18.leaving)
-                               THEN [s18 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(~s18.lost \/ s18.given /= "member" \/ ~s18.assign_due)
+                               THEN [s18 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s18
-                    IN  [s19 EXCEPT !.revoke_due = TRUE]
+                        s20 == IF /\ s19.fault = "none"
+                                  /\ ~(\/ s19.commit_done
+                                       \/ ~(s19.auto_commit /\ s19.owned)
+                                       \/ s19.lost
+                                       \/ s19.leaving)
+                               THEN [s19 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s19
+                    IN  [s20 EXCEPT !.revoke_due = TRUE]
                \* REVOKING_PARTITION.partitions_revoked.5 [C1 C7]
                ELSE IF s.callback_running /\ ~s.lost /\ s.identity = "member" /\ s.keeps /\ s.leaving
-               THEN LET s20 == \* shrink
+               THEN LET s21 == \* shrink
                                [s EXCEPT !.owned = s.keeps,
                                          !.lost = FALSE,
                                          !.callback_running = FALSE,
@@ -2915,38 +2947,42 @@ RebalancePartitionsRevoked(s) ==
                                          \* send_revoke_partitions
                                          !.lost = FALSE,
                                          !.callback_running = FALSE]
-                        s21 == IF s20.fault = "none" /\ ~s20.pending_said
-                               THEN [s20 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s20
-                        s22 == [s21 EXCEPT !.pending_said = FALSE,
+                        s22 == IF s21.fault = "none" /\ ~s21.pending_said
+                               THEN [s21 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s21
+                        s23 == [s22 EXCEPT !.pending_said = FALSE,
                                            !.added_said = FALSE,
                                            !.removal_due = FALSE,
                                            !.commit_done = FALSE,
                                            !.pending_said = TRUE]
-                        s23 == IF s22.fault = "none" /\ ~(~s22.revoke_due)
-                               THEN [s22 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s22
-                        s24 == IF s23.fault = "none" /\ ~s23.pending_said
-                               THEN [s23 EXCEPT !.fault = "paused-before-revoked"]
+                        s24 == IF s23.fault = "none" /\ ~(~s23.revoke_due)
+                               THEN [s23 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s23
-                        s25 == IF s24.fault = "none" /\ ~(~(s24.lost \/ s24.leaving) \/ s24.owned)
-                               THEN [s24 EXCEPT !.fault = "lost-was-owned"]
+                        s25 == IF s24.fault = "none" /\ ~s24.pending_said
+                               THEN [s24 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s24
                         s26 == IF /\ s25.fault = "none"
-                                  /\ ~(~s25.lost \/ s25.given /= "member" \/ ~s25.assign_due)
-                               THEN [s25 EXCEPT !.fault = "lost-by-losing"]
+                                  /\ ~(s25.taken \/ s25.lost \/ s25.leaving \/ s25.rejoin_due)
+                               THEN [s25 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s25
-                        s27 == IF /\ s26.fault = "none"
-                                  /\ ~(\/ s26.commit_done
-                                       \/ ~(s26.auto_commit /\ s26.owned)
-                                       \/ s26.lost
-                                       \/ s26.leaving)
-                               THEN [s26 EXCEPT !.fault = "commit-comes-first"]
+                        s27 == IF s26.fault = "none" /\ ~(~(s26.lost \/ s26.leaving) \/ s26.owned)
+                               THEN [s26 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s26
-                    IN  [s27 EXCEPT !.revoke_due = TRUE]
+                        s28 == IF /\ s27.fault = "none"
+                                  /\ ~(~s27.lost \/ s27.given /= "member" \/ ~s27.assign_due)
+                               THEN [s27 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s27
+                        s29 == IF /\ s28.fault = "none"
+                                  /\ ~(\/ s28.commit_done
+                                       \/ ~(s28.auto_commit /\ s28.owned)
+                                       \/ s28.lost
+                                       \/ s28.leaving)
+                               THEN [s28 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s28
+                    IN  [s29 EXCEPT !.revoke_due = TRUE]
                \* REVOKING_PARTITION.partitions_revoked.6 [C7 L1]
                ELSE IF s.callback_running /\ s.leaving /\ (s.lost \/ ~s.keeps)
-               THEN LET s28 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s30 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* shrink
                                          !.owned = s.keeps,
                                          !.lost = FALSE,
@@ -2961,24 +2997,24 @@ RebalancePartitionsRevoked(s) ==
                                          !.preparing = FALSE,
                                          !.will_own = FALSE,
                                          !.keeps = FALSE]
-                        s29 == IF s28.fault = "none" /\ ~s28.pending_said
-                               THEN [s28 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s28
-                        s30 == [s29 EXCEPT !.pending_said = FALSE,
+                        s31 == IF s30.fault = "none" /\ ~s30.pending_said
+                               THEN [s30 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s30
+                        s32 == [s31 EXCEPT !.pending_said = FALSE,
                                            !.added_said = FALSE,
                                            !.removal_due = FALSE,
                                            !.commit_done = FALSE]
-                        s31 == IF s30.fault = "none" /\ ~s30.leave_asked
-                               THEN [s30 EXCEPT !.fault = "leaves-if-asked"]
-                               ELSE s30
-                        s32 == [s31 EXCEPT !.leave_asked = FALSE,
+                        s33 == IF s32.fault = "none" /\ ~s32.leave_asked
+                               THEN [s32 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s32
+                        s34 == [s33 EXCEPT !.leave_asked = FALSE,
                                            !.left = TRUE,
                                            !.call_out = "none",
                                            !.generation_unused = FALSE,
                                            !.commit_out = FALSE,
                                            !.may_join = FALSE,
                                            !.rejoin_due = FALSE]
-                    IN  RebalanceLeaveNeeded(s32)
+                    IN  RebalanceLeaveNeeded(s34)
                \* REVOKING_PARTITION.partitions_revoked.7 [Q1]
                ELSE IF ~s.callback_running
                THEN IF s.fault = "none"
@@ -3001,17 +3037,20 @@ RebalanceRevocationPrepared(s) ==
              s3 == IF s2.fault = "none" /\ ~s2.pending_said
                    THEN [s2 EXCEPT !.fault = "paused-before-revoked"]
                    ELSE s2
-             s4 == IF s3.fault = "none" /\ ~(~(s3.lost \/ s3.leaving) \/ s3.owned)
-                   THEN [s3 EXCEPT !.fault = "lost-was-owned"]
+             s4 == IF s3.fault = "none" /\ ~(s3.taken \/ s3.lost \/ s3.leaving \/ s3.rejoin_due)
+                   THEN [s3 EXCEPT !.fault = "revoked-for-cause"]
                    ELSE s3
-             s5 == IF s4.fault = "none" /\ ~(~s4.lost \/ s4.given /= "member" \/ ~s4.assign_due)
-                   THEN [s4 EXCEPT !.fault = "lost-by-losing"]
+             s5 == IF s4.fault = "none" /\ ~(~(s4.lost \/ s4.leaving) \/ s4.owned)
+                   THEN [s4 EXCEPT !.fault = "lost-was-owned"]
                    ELSE s4
-             s6 == IF /\ s5.fault = "none"
-                      /\ ~(s5.commit_done \/ ~(s5.auto_commit /\ s5.owned) \/ s5.lost \/ s5.leaving)
-                   THEN [s5 EXCEPT !.fault = "commit-comes-first"]
+             s6 == IF s5.fault = "none" /\ ~(~s5.lost \/ s5.given /= "member" \/ ~s5.assign_due)
+                   THEN [s5 EXCEPT !.fault = "lost-by-losing"]
                    ELSE s5
-         IN  [s6 EXCEPT !.revoke_due = TRUE]
+             s7 == IF /\ s6.fault = "none"
+                      /\ ~(s6.commit_done \/ ~(s6.auto_commit /\ s6.owned) \/ s6.lost \/ s6.leaving)
+                   THEN [s6 EXCEPT !.fault = "commit-comes-first"]
+                   ELSE s6
+         IN  [s7 EXCEPT !.revoke_due = TRUE]
     ELSE s
 
 \* rebalance hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
@@ -3101,25 +3140,29 @@ RebalancePartitionsAssigned(s) ==
                         s7 == IF s6.fault = "none" /\ ~s6.pending_said
                               THEN [s6 EXCEPT !.fault = "paused-before-revoked"]
                               ELSE s6
-                        s8 == IF s7.fault = "none" /\ ~(~(s7.lost \/ s7.leaving) \/ s7.owned)
-                              THEN [s7 EXCEPT !.fault = "lost-was-owned"]
+                        s8 == IF /\ s7.fault = "none"
+                                 /\ ~(s7.taken \/ s7.lost \/ s7.leaving \/ s7.rejoin_due)
+                              THEN [s7 EXCEPT !.fault = "revoked-for-cause"]
                               ELSE s7
-                        s9 == IF /\ s8.fault = "none"
-                                 /\ ~(~s8.lost \/ s8.given /= "member" \/ ~s8.assign_due)
-                              THEN [s8 EXCEPT !.fault = "lost-by-losing"]
+                        s9 == IF s8.fault = "none" /\ ~(~(s8.lost \/ s8.leaving) \/ s8.owned)
+                              THEN [s8 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s8
                         s10 == IF /\ s9.fault = "none"
-                                  /\ ~(\/ s9.commit_done
-                                       \/ ~(s9.auto_commit /\ s9.owned)
-                                       \/ s9.lost
-                                       \/ s9.leaving)
-                               THEN [s9 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(~s9.lost \/ s9.given /= "member" \/ ~s9.assign_due)
+                               THEN [s9 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s9
-                    IN  [s10 EXCEPT !.revoke_due = TRUE]
+                        s11 == IF /\ s10.fault = "none"
+                                  /\ ~(\/ s10.commit_done
+                                       \/ ~(s10.auto_commit /\ s10.owned)
+                                       \/ s10.lost
+                                       \/ s10.leaving)
+                               THEN [s10 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s10
+                    IN  [s11 EXCEPT !.revoke_due = TRUE]
                \* ASSIGNING_PARTITIONS.partitions_assigned.4 [J2]
                ELSE IF s.identity /= "member" /\ ~s.owned
-               THEN LET s11 == [s EXCEPT !.rebalance = "UNJOINED"]
-                    IN  RebalanceJoinNeeded(s11)
+               THEN LET s12 == [s EXCEPT !.rebalance = "UNJOINED"]
+                    IN  RebalanceJoinNeeded(s12)
                ELSE s
           [] OTHER -> s
 
@@ -3271,21 +3314,25 @@ RebalanceCommitRebalanceInProgress(s, current) ==
                         s9 == IF s8.fault = "none" /\ ~s8.pending_said
                               THEN [s8 EXCEPT !.fault = "paused-before-revoked"]
                               ELSE s8
-                        s10 == IF s9.fault = "none" /\ ~(~(s9.lost \/ s9.leaving) \/ s9.owned)
-                               THEN [s9 EXCEPT !.fault = "lost-was-owned"]
+                        s10 == IF /\ s9.fault = "none"
+                                  /\ ~(s9.taken \/ s9.lost \/ s9.leaving \/ s9.rejoin_due)
+                               THEN [s9 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s9
-                        s11 == IF /\ s10.fault = "none"
-                                  /\ ~(~s10.lost \/ s10.given /= "member" \/ ~s10.assign_due)
-                               THEN [s10 EXCEPT !.fault = "lost-by-losing"]
+                        s11 == IF s10.fault = "none" /\ ~(~(s10.lost \/ s10.leaving) \/ s10.owned)
+                               THEN [s10 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s10
                         s12 == IF /\ s11.fault = "none"
-                                  /\ ~(\/ s11.commit_done
-                                       \/ ~(s11.auto_commit /\ s11.owned)
-                                       \/ s11.lost
-                                       \/ s11.leaving)
-                               THEN [s11 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(~s11.lost \/ s11.given /= "member" \/ ~s11.assign_due)
+                               THEN [s11 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s11
-                    IN  [s12 EXCEPT !.revoke_due = TRUE]
+                        s13 == IF /\ s12.fault = "none"
+                                  /\ ~(\/ s12.commit_done
+                                       \/ ~(s12.auto_commit /\ s12.owned)
+                                       \/ s12.lost
+                                       \/ s12.leaving)
+                               THEN [s12 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s12
+                    IN  [s13 EXCEPT !.revoke_due = TRUE]
                \* PREPARE_REVOCATION.commit_rebalance_in_progress.4 [M7]
                ELSE IF /\ current
                        /\ ~(/\ current
@@ -3303,13 +3350,13 @@ RebalanceCommitRebalanceInProgress(s, current) ==
                   /\ \/ s.commit_step = "out"
                      \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                   /\ s.commit_step = "out"
-               THEN LET s13 == IF s.fault = "none" /\ ~current
+               THEN LET s14 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s14 == \* end_commit
-                               [s13 EXCEPT !.commit_step = "none",
+                        s15 == \* end_commit
+                               [s14 EXCEPT !.commit_step = "none",
                                            !.preparing = FALSE]
-                    IN  RebalanceRevocationDone(s14)
+                    IN  RebalanceRevocationDone(s15)
                \* PARTITION_REVOKED.commit_rebalance_in_progress.4 [M7]
                ELSE IF /\ current
                        /\ ~(/\ current
@@ -3389,21 +3436,25 @@ RebalanceCommitSettled(s, current) ==
                         s4 == IF s3.fault = "none" /\ ~s3.pending_said
                               THEN [s3 EXCEPT !.fault = "paused-before-revoked"]
                               ELSE s3
-                        s5 == IF s4.fault = "none" /\ ~(~(s4.lost \/ s4.leaving) \/ s4.owned)
-                              THEN [s4 EXCEPT !.fault = "lost-was-owned"]
+                        s5 == IF /\ s4.fault = "none"
+                                 /\ ~(s4.taken \/ s4.lost \/ s4.leaving \/ s4.rejoin_due)
+                              THEN [s4 EXCEPT !.fault = "revoked-for-cause"]
                               ELSE s4
-                        s6 == IF /\ s5.fault = "none"
-                                 /\ ~(~s5.lost \/ s5.given /= "member" \/ ~s5.assign_due)
-                              THEN [s5 EXCEPT !.fault = "lost-by-losing"]
+                        s6 == IF s5.fault = "none" /\ ~(~(s5.lost \/ s5.leaving) \/ s5.owned)
+                              THEN [s5 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s5
                         s7 == IF /\ s6.fault = "none"
-                                 /\ ~(\/ s6.commit_done
-                                      \/ ~(s6.auto_commit /\ s6.owned)
-                                      \/ s6.lost
-                                      \/ s6.leaving)
-                              THEN [s6 EXCEPT !.fault = "commit-comes-first"]
+                                 /\ ~(~s6.lost \/ s6.given /= "member" \/ ~s6.assign_due)
+                              THEN [s6 EXCEPT !.fault = "lost-by-losing"]
                               ELSE s6
-                    IN  [s7 EXCEPT !.revoke_due = TRUE]
+                        s8 == IF /\ s7.fault = "none"
+                                 /\ ~(\/ s7.commit_done
+                                      \/ ~(s7.auto_commit /\ s7.owned)
+                                      \/ s7.lost
+                                      \/ s7.leaving)
+                              THEN [s7 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s7
+                    IN  [s8 EXCEPT !.revoke_due = TRUE]
                \* PREPARE_REVOCATION.commit_settled.4 [M7]
                ELSE IF /\ current
                        /\ ~(/\ current
@@ -3422,12 +3473,12 @@ RebalanceCommitSettled(s, current) ==
                      \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                   /\ s.preparing
                   /\ s.commit_step = "out"
-               THEN LET s8 == IF s.fault = "none" /\ ~current
+               THEN LET s9 == IF s.fault = "none" /\ ~current
                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
                               ELSE s
-                        s9 == \* finish_commit
-                              [s8 EXCEPT !.commit_step = "none"]
-                    IN  RebalanceJoinNeeded(s9)
+                        s10 == \* finish_commit
+                               [s9 EXCEPT !.commit_step = "none"]
+                    IN  RebalanceJoinNeeded(s10)
                \* STABLE.commit_settled.4 [M7]
                ELSE IF /\ current
                        /\ ~(/\ current
@@ -3445,13 +3496,13 @@ RebalanceCommitSettled(s, current) ==
                   /\ \/ s.commit_step = "out"
                      \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                   /\ s.commit_step = "out"
-               THEN LET s10 == IF s.fault = "none" /\ ~current
+               THEN LET s11 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s11 == \* end_commit
-                               [s10 EXCEPT !.commit_step = "none",
+                        s12 == \* end_commit
+                               [s11 EXCEPT !.commit_step = "none",
                                            !.preparing = FALSE]
-                    IN  RebalanceRevocationDone(s11)
+                    IN  RebalanceRevocationDone(s12)
                \* PARTITION_REVOKED.commit_settled.4 [M7]
                ELSE IF /\ current
                        /\ ~(/\ current
@@ -3831,36 +3882,40 @@ RebalanceCommitDeadlineExpired(s) ==
                         s3 == IF s2.fault = "none" /\ ~s2.pending_said
                               THEN [s2 EXCEPT !.fault = "paused-before-revoked"]
                               ELSE s2
-                        s4 == IF s3.fault = "none" /\ ~(~(s3.lost \/ s3.leaving) \/ s3.owned)
-                              THEN [s3 EXCEPT !.fault = "lost-was-owned"]
+                        s4 == IF /\ s3.fault = "none"
+                                 /\ ~(s3.taken \/ s3.lost \/ s3.leaving \/ s3.rejoin_due)
+                              THEN [s3 EXCEPT !.fault = "revoked-for-cause"]
                               ELSE s3
-                        s5 == IF /\ s4.fault = "none"
-                                 /\ ~(~s4.lost \/ s4.given /= "member" \/ ~s4.assign_due)
-                              THEN [s4 EXCEPT !.fault = "lost-by-losing"]
+                        s5 == IF s4.fault = "none" /\ ~(~(s4.lost \/ s4.leaving) \/ s4.owned)
+                              THEN [s4 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s4
                         s6 == IF /\ s5.fault = "none"
-                                 /\ ~(\/ s5.commit_done
-                                      \/ ~(s5.auto_commit /\ s5.owned)
-                                      \/ s5.lost
-                                      \/ s5.leaving)
-                              THEN [s5 EXCEPT !.fault = "commit-comes-first"]
+                                 /\ ~(~s5.lost \/ s5.given /= "member" \/ ~s5.assign_due)
+                              THEN [s5 EXCEPT !.fault = "lost-by-losing"]
                               ELSE s5
-                    IN  [s6 EXCEPT !.revoke_due = TRUE]
+                        s7 == IF /\ s6.fault = "none"
+                                 /\ ~(\/ s6.commit_done
+                                      \/ ~(s6.auto_commit /\ s6.owned)
+                                      \/ s6.lost
+                                      \/ s6.leaving)
+                              THEN [s6 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s6
+                    IN  [s7 EXCEPT !.revoke_due = TRUE]
                ELSE s
           [] at = "STABLE" ->
                \* STABLE.commit_deadline_expired.1 [M3]
                IF s.preparing /\ s.commit_step /= "none"
-               THEN LET s7 == \* finish_commit
+               THEN LET s8 == \* finish_commit
                               [s EXCEPT !.commit_step = "none"]
-                    IN  RebalanceJoinNeeded(s7)
+                    IN  RebalanceJoinNeeded(s8)
                ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.commit_deadline_expired.1 [M3]
                IF s.commit_step /= "none"
-               THEN LET s8 == \* end_commit
+               THEN LET s9 == \* end_commit
                               [s EXCEPT !.commit_step = "none",
                                         !.preparing = FALSE]
-                    IN  RebalanceRevocationDone(s8)
+                    IN  RebalanceRevocationDone(s9)
                ELSE s
           [] OTHER -> s
 
@@ -5090,24 +5145,28 @@ RebalanceLeaveRequested(s) ==
                         s3 == IF s2.fault = "none" /\ ~s2.pending_said
                               THEN [s2 EXCEPT !.fault = "paused-before-revoked"]
                               ELSE s2
-                        s4 == IF s3.fault = "none" /\ ~(~(s3.lost \/ s3.leaving) \/ s3.owned)
-                              THEN [s3 EXCEPT !.fault = "lost-was-owned"]
+                        s4 == IF /\ s3.fault = "none"
+                                 /\ ~(s3.taken \/ s3.lost \/ s3.leaving \/ s3.rejoin_due)
+                              THEN [s3 EXCEPT !.fault = "revoked-for-cause"]
                               ELSE s3
-                        s5 == IF /\ s4.fault = "none"
-                                 /\ ~(~s4.lost \/ s4.given /= "member" \/ ~s4.assign_due)
-                              THEN [s4 EXCEPT !.fault = "lost-by-losing"]
+                        s5 == IF s4.fault = "none" /\ ~(~(s4.lost \/ s4.leaving) \/ s4.owned)
+                              THEN [s4 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s4
                         s6 == IF /\ s5.fault = "none"
-                                 /\ ~(\/ s5.commit_done
-                                      \/ ~(s5.auto_commit /\ s5.owned)
-                                      \/ s5.lost
-                                      \/ s5.leaving)
-                              THEN [s5 EXCEPT !.fault = "commit-comes-first"]
+                                 /\ ~(~s5.lost \/ s5.given /= "member" \/ ~s5.assign_due)
+                              THEN [s5 EXCEPT !.fault = "lost-by-losing"]
                               ELSE s5
-                    IN  [s6 EXCEPT !.revoke_due = TRUE]
+                        s7 == IF /\ s6.fault = "none"
+                                 /\ ~(\/ s6.commit_done
+                                      \/ ~(s6.auto_commit /\ s6.owned)
+                                      \/ s6.lost
+                                      \/ s6.leaving)
+                              THEN [s6 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s6
+                    IN  [s7 EXCEPT !.revoke_due = TRUE]
                \* PREPARE_REVOCATION.leave_requested.2 [L1 L2 L3]
                ELSE IF ~s.owned
-               THEN LET s7 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s8 == [s EXCEPT !.rebalance = "UNJOINED",
                                         \* leave
                                         !.leaving = FALSE,
                                         !.subscribed = FALSE,
@@ -5118,22 +5177,22 @@ RebalanceLeaveRequested(s) ==
                                         !.preparing = FALSE,
                                         !.will_own = FALSE,
                                         !.keeps = FALSE]
-                        s8 == IF s7.fault = "none" /\ ~s7.leave_asked
-                              THEN [s7 EXCEPT !.fault = "leaves-if-asked"]
-                              ELSE s7
-                        s9 == [s8 EXCEPT !.leave_asked = FALSE,
-                                         !.left = TRUE,
-                                         !.call_out = "none",
-                                         !.generation_unused = FALSE,
-                                         !.commit_out = FALSE,
-                                         !.may_join = FALSE,
-                                         !.rejoin_due = FALSE]
-                    IN  RebalanceLeaveNeeded(s9)
+                        s9 == IF s8.fault = "none" /\ ~s8.leave_asked
+                              THEN [s8 EXCEPT !.fault = "leaves-if-asked"]
+                              ELSE s8
+                        s10 == [s9 EXCEPT !.leave_asked = FALSE,
+                                          !.left = TRUE,
+                                          !.call_out = "none",
+                                          !.generation_unused = FALSE,
+                                          !.commit_out = FALSE,
+                                          !.may_join = FALSE,
+                                          !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s10)
                ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.leave_requested.1 [C7 L2]
                IF s.owned
-               THEN LET s10 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+               THEN LET s11 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
                                          !.commit_step = "none",
@@ -5146,30 +5205,34 @@ RebalanceLeaveRequested(s) ==
                                          !.lost = FALSE,
                                          !.callback_running = FALSE,
                                          !.pending_said = TRUE]
-                        s11 == IF s10.fault = "none" /\ ~(~s10.revoke_due)
-                               THEN [s10 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s10
-                        s12 == IF s11.fault = "none" /\ ~s11.pending_said
-                               THEN [s11 EXCEPT !.fault = "paused-before-revoked"]
+                        s12 == IF s11.fault = "none" /\ ~(~s11.revoke_due)
+                               THEN [s11 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s11
-                        s13 == IF s12.fault = "none" /\ ~(~(s12.lost \/ s12.leaving) \/ s12.owned)
-                               THEN [s12 EXCEPT !.fault = "lost-was-owned"]
+                        s13 == IF s12.fault = "none" /\ ~s12.pending_said
+                               THEN [s12 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s12
                         s14 == IF /\ s13.fault = "none"
-                                  /\ ~(~s13.lost \/ s13.given /= "member" \/ ~s13.assign_due)
-                               THEN [s13 EXCEPT !.fault = "lost-by-losing"]
+                                  /\ ~(s13.taken \/ s13.lost \/ s13.leaving \/ s13.rejoin_due)
+                               THEN [s13 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s13
-                        s15 == IF /\ s14.fault = "none"
-                                  /\ ~(\/ s14.commit_done
-                                       \/ ~(s14.auto_commit /\ s14.owned)
-                                       \/ s14.lost
-                                       \/ s14.leaving)
-                               THEN [s14 EXCEPT !.fault = "commit-comes-first"]
+                        s15 == IF s14.fault = "none" /\ ~(~(s14.lost \/ s14.leaving) \/ s14.owned)
+                               THEN [s14 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s14
-                    IN  [s15 EXCEPT !.revoke_due = TRUE]
+                        s16 == IF /\ s15.fault = "none"
+                                  /\ ~(~s15.lost \/ s15.given /= "member" \/ ~s15.assign_due)
+                               THEN [s15 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s15
+                        s17 == IF /\ s16.fault = "none"
+                                  /\ ~(\/ s16.commit_done
+                                       \/ ~(s16.auto_commit /\ s16.owned)
+                                       \/ s16.lost
+                                       \/ s16.leaving)
+                               THEN [s16 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s16
+                    IN  [s17 EXCEPT !.revoke_due = TRUE]
                \* PARTITION_REVOKED.leave_requested.2 [L1 L2 L3]
                ELSE IF ~s.owned
-               THEN LET s16 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s18 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* leave
                                          !.leaving = FALSE,
                                          !.subscribed = FALSE,
@@ -5180,22 +5243,22 @@ RebalanceLeaveRequested(s) ==
                                          !.preparing = FALSE,
                                          !.will_own = FALSE,
                                          !.keeps = FALSE]
-                        s17 == IF s16.fault = "none" /\ ~s16.leave_asked
-                               THEN [s16 EXCEPT !.fault = "leaves-if-asked"]
-                               ELSE s16
-                        s18 == [s17 EXCEPT !.leave_asked = FALSE,
+                        s19 == IF s18.fault = "none" /\ ~s18.leave_asked
+                               THEN [s18 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s18
+                        s20 == [s19 EXCEPT !.leave_asked = FALSE,
                                            !.left = TRUE,
                                            !.call_out = "none",
                                            !.generation_unused = FALSE,
                                            !.commit_out = FALSE,
                                            !.may_join = FALSE,
                                            !.rejoin_due = FALSE]
-                    IN  RebalanceLeaveNeeded(s18)
+                    IN  RebalanceLeaveNeeded(s20)
                ELSE s
           [] at = "STABLE" ->
                \* STABLE.leave_requested.1 [C7 L2]
                IF s.owned
-               THEN LET s19 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+               THEN LET s21 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
                                          !.commit_step = "none",
@@ -5208,30 +5271,34 @@ RebalanceLeaveRequested(s) ==
                                          !.lost = FALSE,
                                          !.callback_running = FALSE,
                                          !.pending_said = TRUE]
-                        s20 == IF s19.fault = "none" /\ ~(~s19.revoke_due)
-                               THEN [s19 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s19
-                        s21 == IF s20.fault = "none" /\ ~s20.pending_said
-                               THEN [s20 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s20
-                        s22 == IF s21.fault = "none" /\ ~(~(s21.lost \/ s21.leaving) \/ s21.owned)
-                               THEN [s21 EXCEPT !.fault = "lost-was-owned"]
+                        s22 == IF s21.fault = "none" /\ ~(~s21.revoke_due)
+                               THEN [s21 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s21
-                        s23 == IF /\ s22.fault = "none"
-                                  /\ ~(~s22.lost \/ s22.given /= "member" \/ ~s22.assign_due)
-                               THEN [s22 EXCEPT !.fault = "lost-by-losing"]
+                        s23 == IF s22.fault = "none" /\ ~s22.pending_said
+                               THEN [s22 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s22
                         s24 == IF /\ s23.fault = "none"
-                                  /\ ~(\/ s23.commit_done
-                                       \/ ~(s23.auto_commit /\ s23.owned)
-                                       \/ s23.lost
-                                       \/ s23.leaving)
-                               THEN [s23 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(s23.taken \/ s23.lost \/ s23.leaving \/ s23.rejoin_due)
+                               THEN [s23 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s23
-                    IN  [s24 EXCEPT !.revoke_due = TRUE]
+                        s25 == IF s24.fault = "none" /\ ~(~(s24.lost \/ s24.leaving) \/ s24.owned)
+                               THEN [s24 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s24
+                        s26 == IF /\ s25.fault = "none"
+                                  /\ ~(~s25.lost \/ s25.given /= "member" \/ ~s25.assign_due)
+                               THEN [s25 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s25
+                        s27 == IF /\ s26.fault = "none"
+                                  /\ ~(\/ s26.commit_done
+                                       \/ ~(s26.auto_commit /\ s26.owned)
+                                       \/ s26.lost
+                                       \/ s26.leaving)
+                               THEN [s26 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s26
+                    IN  [s27 EXCEPT !.revoke_due = TRUE]
                \* STABLE.leave_requested.2 [L1 L2 L3]
                ELSE IF ~s.owned
-               THEN LET s25 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s28 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* leave
                                          !.leaving = FALSE,
                                          !.subscribed = FALSE,
@@ -5242,22 +5309,22 @@ RebalanceLeaveRequested(s) ==
                                          !.preparing = FALSE,
                                          !.will_own = FALSE,
                                          !.keeps = FALSE]
-                        s26 == IF s25.fault = "none" /\ ~s25.leave_asked
-                               THEN [s25 EXCEPT !.fault = "leaves-if-asked"]
-                               ELSE s25
-                        s27 == [s26 EXCEPT !.leave_asked = FALSE,
+                        s29 == IF s28.fault = "none" /\ ~s28.leave_asked
+                               THEN [s28 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s28
+                        s30 == [s29 EXCEPT !.leave_asked = FALSE,
                                            !.left = TRUE,
                                            !.call_out = "none",
                                            !.generation_unused = FALSE,
                                            !.commit_out = FALSE,
                                            !.may_join = FALSE,
                                            !.rejoin_due = FALSE]
-                    IN  RebalanceLeaveNeeded(s27)
+                    IN  RebalanceLeaveNeeded(s30)
                ELSE s
           [] at = "ASSIGNING_PARTITIONS" ->
                \* ASSIGNING_PARTITIONS.leave_requested.1 [C7 L2]
                IF s.owned /\ s.identity = "member"
-               THEN LET s28 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+               THEN LET s31 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
                                          !.commit_step = "none",
@@ -5270,30 +5337,34 @@ RebalanceLeaveRequested(s) ==
                                          !.lost = FALSE,
                                          !.callback_running = FALSE,
                                          !.pending_said = TRUE]
-                        s29 == IF s28.fault = "none" /\ ~(~s28.revoke_due)
-                               THEN [s28 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s28
-                        s30 == IF s29.fault = "none" /\ ~s29.pending_said
-                               THEN [s29 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s29
-                        s31 == IF s30.fault = "none" /\ ~(~(s30.lost \/ s30.leaving) \/ s30.owned)
-                               THEN [s30 EXCEPT !.fault = "lost-was-owned"]
-                               ELSE s30
-                        s32 == IF /\ s31.fault = "none"
-                                  /\ ~(~s31.lost \/ s31.given /= "member" \/ ~s31.assign_due)
-                               THEN [s31 EXCEPT !.fault = "lost-by-losing"]
+                        s32 == IF s31.fault = "none" /\ ~(~s31.revoke_due)
+                               THEN [s31 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s31
-                        s33 == IF /\ s32.fault = "none"
-                                  /\ ~(\/ s32.commit_done
-                                       \/ ~(s32.auto_commit /\ s32.owned)
-                                       \/ s32.lost
-                                       \/ s32.leaving)
-                               THEN [s32 EXCEPT !.fault = "commit-comes-first"]
+                        s33 == IF s32.fault = "none" /\ ~s32.pending_said
+                               THEN [s32 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s32
-                    IN  [s33 EXCEPT !.revoke_due = TRUE]
+                        s34 == IF /\ s33.fault = "none"
+                                  /\ ~(s33.taken \/ s33.lost \/ s33.leaving \/ s33.rejoin_due)
+                               THEN [s33 EXCEPT !.fault = "revoked-for-cause"]
+                               ELSE s33
+                        s35 == IF s34.fault = "none" /\ ~(~(s34.lost \/ s34.leaving) \/ s34.owned)
+                               THEN [s34 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s34
+                        s36 == IF /\ s35.fault = "none"
+                                  /\ ~(~s35.lost \/ s35.given /= "member" \/ ~s35.assign_due)
+                               THEN [s35 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s35
+                        s37 == IF /\ s36.fault = "none"
+                                  /\ ~(\/ s36.commit_done
+                                       \/ ~(s36.auto_commit /\ s36.owned)
+                                       \/ s36.lost
+                                       \/ s36.leaving)
+                               THEN [s36 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s36
+                    IN  [s37 EXCEPT !.revoke_due = TRUE]
                \* ASSIGNING_PARTITIONS.leave_requested.2 [C7 C2 L2]
                ELSE IF s.owned /\ s.identity /= "member"
-               THEN LET s34 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+               THEN LET s38 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
                                          !.commit_step = "none",
@@ -5307,30 +5378,34 @@ RebalanceLeaveRequested(s) ==
                                          !.join_backoff = FALSE,
                                          !.will_own = FALSE,
                                          !.pending_said = TRUE]
-                        s35 == IF s34.fault = "none" /\ ~(~s34.revoke_due)
-                               THEN [s34 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s34
-                        s36 == IF s35.fault = "none" /\ ~s35.pending_said
-                               THEN [s35 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s35
-                        s37 == IF s36.fault = "none" /\ ~(~(s36.lost \/ s36.leaving) \/ s36.owned)
-                               THEN [s36 EXCEPT !.fault = "lost-was-owned"]
-                               ELSE s36
-                        s38 == IF /\ s37.fault = "none"
-                                  /\ ~(~s37.lost \/ s37.given /= "member" \/ ~s37.assign_due)
-                               THEN [s37 EXCEPT !.fault = "lost-by-losing"]
-                               ELSE s37
-                        s39 == IF /\ s38.fault = "none"
-                                  /\ ~(\/ s38.commit_done
-                                       \/ ~(s38.auto_commit /\ s38.owned)
-                                       \/ s38.lost
-                                       \/ s38.leaving)
-                               THEN [s38 EXCEPT !.fault = "commit-comes-first"]
+                        s39 == IF s38.fault = "none" /\ ~(~s38.revoke_due)
+                               THEN [s38 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s38
-                    IN  [s39 EXCEPT !.revoke_due = TRUE]
+                        s40 == IF s39.fault = "none" /\ ~s39.pending_said
+                               THEN [s39 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s39
+                        s41 == IF /\ s40.fault = "none"
+                                  /\ ~(s40.taken \/ s40.lost \/ s40.leaving \/ s40.rejoin_due)
+                               THEN [s40 EXCEPT !.fault = "revoked-for-cause"]
+                               ELSE s40
+                        s42 == IF s41.fault = "none" /\ ~(~(s41.lost \/ s41.leaving) \/ s41.owned)
+                               THEN [s41 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s41
+                        s43 == IF /\ s42.fault = "none"
+                                  /\ ~(~s42.lost \/ s42.given /= "member" \/ ~s42.assign_due)
+                               THEN [s42 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s42
+                        s44 == IF /\ s43.fault = "none"
+                                  /\ ~(\/ s43.commit_done
+                                       \/ ~(s43.auto_commit /\ s43.owned)
+                                       \/ s43.lost
+                                       \/ s43.leaving)
+                               THEN [s43 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s43
+                    IN  [s44 EXCEPT !.revoke_due = TRUE]
                \* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3]
                ELSE IF ~s.owned
-               THEN LET s40 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s45 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* leave
                                          !.leaving = FALSE,
                                          !.subscribed = FALSE,
@@ -5341,22 +5416,22 @@ RebalanceLeaveRequested(s) ==
                                          !.preparing = FALSE,
                                          !.will_own = FALSE,
                                          !.keeps = FALSE]
-                        s41 == IF s40.fault = "none" /\ ~s40.leave_asked
-                               THEN [s40 EXCEPT !.fault = "leaves-if-asked"]
-                               ELSE s40
-                        s42 == [s41 EXCEPT !.leave_asked = FALSE,
+                        s46 == IF s45.fault = "none" /\ ~s45.leave_asked
+                               THEN [s45 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s45
+                        s47 == [s46 EXCEPT !.leave_asked = FALSE,
                                            !.left = TRUE,
                                            !.call_out = "none",
                                            !.generation_unused = FALSE,
                                            !.commit_out = FALSE,
                                            !.may_join = FALSE,
                                            !.rejoin_due = FALSE]
-                    IN  RebalanceLeaveNeeded(s42)
+                    IN  RebalanceLeaveNeeded(s47)
                ELSE s
           [] at = "PREPARING_REBALANCE" ->
                \* PREPARING_REBALANCE.leave_requested.1 [C7 L2 L3]
                IF s.owned
-               THEN LET s43 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+               THEN LET s48 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
                                          !.commit_step = "none",
@@ -5370,30 +5445,34 @@ RebalanceLeaveRequested(s) ==
                                          !.join_backoff = FALSE,
                                          !.will_own = FALSE,
                                          !.pending_said = TRUE]
-                        s44 == IF s43.fault = "none" /\ ~(~s43.revoke_due)
-                               THEN [s43 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s43
-                        s45 == IF s44.fault = "none" /\ ~s44.pending_said
-                               THEN [s44 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s44
-                        s46 == IF s45.fault = "none" /\ ~(~(s45.lost \/ s45.leaving) \/ s45.owned)
-                               THEN [s45 EXCEPT !.fault = "lost-was-owned"]
-                               ELSE s45
-                        s47 == IF /\ s46.fault = "none"
-                                  /\ ~(~s46.lost \/ s46.given /= "member" \/ ~s46.assign_due)
-                               THEN [s46 EXCEPT !.fault = "lost-by-losing"]
-                               ELSE s46
-                        s48 == IF /\ s47.fault = "none"
-                                  /\ ~(\/ s47.commit_done
-                                       \/ ~(s47.auto_commit /\ s47.owned)
-                                       \/ s47.lost
-                                       \/ s47.leaving)
-                               THEN [s47 EXCEPT !.fault = "commit-comes-first"]
-                               ELSE s47
-                    IN  [s48 EXCEPT !.revoke_due = TRUE]
+                        s49 == IF s48.fault = "none" /\ ~(~s48.revoke_due)
+                               THEN [s48 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s48
+                        s50 == IF s49.fault = "none" /\ ~s49.pending_said
+                               THEN [s49 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s49
+                        s51 == IF /\ s50.fault = "none"
+                                  /\ ~(s50.taken \/ s50.lost \/ s50.leaving \/ s50.rejoin_due)
+                               THEN [s50 EXCEPT !.fault = "revoked-for-cause"]
+                               ELSE s50
+                        s52 == IF s51.fault = "none" /\ ~(~(s51.lost \/ s51.leaving) \/ s51.owned)
+                               THEN [s51 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s51
+                        s53 == IF /\ s52.fault = "none"
+                                  /\ ~(~s52.lost \/ s52.given /= "member" \/ ~s52.assign_due)
+                               THEN [s52 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s52
+                        s54 == IF /\ s53.fault = "none"
+                                  /\ ~(\/ s53.commit_done
+                                       \/ ~(s53.auto_commit /\ s53.owned)
+                                       \/ s53.lost
+                                       \/ s53.leaving)
+                               THEN [s53 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s53
+                    IN  [s54 EXCEPT !.revoke_due = TRUE]
                \* PREPARING_REBALANCE.leave_requested.2 [L1 L2 L3]
                ELSE IF ~s.owned
-               THEN LET s49 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s55 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* leave
                                          !.leaving = FALSE,
                                          !.subscribed = FALSE,
@@ -5404,22 +5483,22 @@ RebalanceLeaveRequested(s) ==
                                          !.preparing = FALSE,
                                          !.will_own = FALSE,
                                          !.keeps = FALSE]
-                        s50 == IF s49.fault = "none" /\ ~s49.leave_asked
-                               THEN [s49 EXCEPT !.fault = "leaves-if-asked"]
-                               ELSE s49
-                        s51 == [s50 EXCEPT !.leave_asked = FALSE,
+                        s56 == IF s55.fault = "none" /\ ~s55.leave_asked
+                               THEN [s55 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s55
+                        s57 == [s56 EXCEPT !.leave_asked = FALSE,
                                            !.left = TRUE,
                                            !.call_out = "none",
                                            !.generation_unused = FALSE,
                                            !.commit_out = FALSE,
                                            !.may_join = FALSE,
                                            !.rejoin_due = FALSE]
-                    IN  RebalanceLeaveNeeded(s51)
+                    IN  RebalanceLeaveNeeded(s57)
                ELSE s
           [] at = "COMPLETING_REBALANCE" ->
                \* COMPLETING_REBALANCE.leave_requested.1 [C7 L2 L3]
                IF s.owned
-               THEN LET s52 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+               THEN LET s58 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
                                          !.commit_step = "none",
@@ -5433,30 +5512,34 @@ RebalanceLeaveRequested(s) ==
                                          !.join_backoff = FALSE,
                                          !.will_own = FALSE,
                                          !.pending_said = TRUE]
-                        s53 == IF s52.fault = "none" /\ ~(~s52.revoke_due)
-                               THEN [s52 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s52
-                        s54 == IF s53.fault = "none" /\ ~s53.pending_said
-                               THEN [s53 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s53
-                        s55 == IF s54.fault = "none" /\ ~(~(s54.lost \/ s54.leaving) \/ s54.owned)
-                               THEN [s54 EXCEPT !.fault = "lost-was-owned"]
-                               ELSE s54
-                        s56 == IF /\ s55.fault = "none"
-                                  /\ ~(~s55.lost \/ s55.given /= "member" \/ ~s55.assign_due)
-                               THEN [s55 EXCEPT !.fault = "lost-by-losing"]
-                               ELSE s55
-                        s57 == IF /\ s56.fault = "none"
-                                  /\ ~(\/ s56.commit_done
-                                       \/ ~(s56.auto_commit /\ s56.owned)
-                                       \/ s56.lost
-                                       \/ s56.leaving)
-                               THEN [s56 EXCEPT !.fault = "commit-comes-first"]
-                               ELSE s56
-                    IN  [s57 EXCEPT !.revoke_due = TRUE]
+                        s59 == IF s58.fault = "none" /\ ~(~s58.revoke_due)
+                               THEN [s58 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s58
+                        s60 == IF s59.fault = "none" /\ ~s59.pending_said
+                               THEN [s59 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s59
+                        s61 == IF /\ s60.fault = "none"
+                                  /\ ~(s60.taken \/ s60.lost \/ s60.leaving \/ s60.rejoin_due)
+                               THEN [s60 EXCEPT !.fault = "revoked-for-cause"]
+                               ELSE s60
+                        s62 == IF s61.fault = "none" /\ ~(~(s61.lost \/ s61.leaving) \/ s61.owned)
+                               THEN [s61 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s61
+                        s63 == IF /\ s62.fault = "none"
+                                  /\ ~(~s62.lost \/ s62.given /= "member" \/ ~s62.assign_due)
+                               THEN [s62 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s62
+                        s64 == IF /\ s63.fault = "none"
+                                  /\ ~(\/ s63.commit_done
+                                       \/ ~(s63.auto_commit /\ s63.owned)
+                                       \/ s63.lost
+                                       \/ s63.leaving)
+                               THEN [s63 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s63
+                    IN  [s64 EXCEPT !.revoke_due = TRUE]
                \* COMPLETING_REBALANCE.leave_requested.2 [L1 L2 L3]
                ELSE IF ~s.owned
-               THEN LET s58 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s65 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* leave
                                          !.leaving = FALSE,
                                          !.subscribed = FALSE,
@@ -5467,22 +5550,22 @@ RebalanceLeaveRequested(s) ==
                                          !.preparing = FALSE,
                                          !.will_own = FALSE,
                                          !.keeps = FALSE]
-                        s59 == IF s58.fault = "none" /\ ~s58.leave_asked
-                               THEN [s58 EXCEPT !.fault = "leaves-if-asked"]
-                               ELSE s58
-                        s60 == [s59 EXCEPT !.leave_asked = FALSE,
+                        s66 == IF s65.fault = "none" /\ ~s65.leave_asked
+                               THEN [s65 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s65
+                        s67 == [s66 EXCEPT !.leave_asked = FALSE,
                                            !.left = TRUE,
                                            !.call_out = "none",
                                            !.generation_unused = FALSE,
                                            !.commit_out = FALSE,
                                            !.may_join = FALSE,
                                            !.rejoin_due = FALSE]
-                    IN  RebalanceLeaveNeeded(s60)
+                    IN  RebalanceLeaveNeeded(s67)
                ELSE s
           [] at = "UNJOINED" ->
                \* UNJOINED.leave_requested.1 [L1 L2 L3]
                IF s.subscribed \/ s.identity /= "none"
-               THEN LET s61 == \* leave
+               THEN LET s68 == \* leave
                                [s EXCEPT !.leaving = FALSE,
                                          !.subscribed = FALSE,
                                          !.polled = FALSE,
@@ -5492,17 +5575,17 @@ RebalanceLeaveRequested(s) ==
                                          !.preparing = FALSE,
                                          !.will_own = FALSE,
                                          !.keeps = FALSE]
-                        s62 == IF s61.fault = "none" /\ ~s61.leave_asked
-                               THEN [s61 EXCEPT !.fault = "leaves-if-asked"]
-                               ELSE s61
-                        s63 == [s62 EXCEPT !.leave_asked = FALSE,
+                        s69 == IF s68.fault = "none" /\ ~s68.leave_asked
+                               THEN [s68 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s68
+                        s70 == [s69 EXCEPT !.leave_asked = FALSE,
                                            !.left = TRUE,
                                            !.call_out = "none",
                                            !.generation_unused = FALSE,
                                            !.commit_out = FALSE,
                                            !.may_join = FALSE,
                                            !.rejoin_due = FALSE]
-                    IN  RebalanceLeaveNeeded(s63)
+                    IN  RebalanceLeaveNeeded(s70)
                ELSE s
           [] at = "REVOKING_PARTITION" ->
                \* REVOKING_PARTITION.leave_requested.1 [C7 L2]
@@ -6140,7 +6223,15 @@ LeaveRequested ==
                     s2 == RebalanceLeaveRequested(s1)
                     s3 == ConnectionLeaveRequested(s2)
                     s4 == TimeoutsTurnEnded(s3)
-                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                    s5 == IF /\ s4.fault = "none"
+                             /\ ~(\/ ~s4.left
+                                  \/ s4.said_goodbye
+                                  \/ s4.static
+                                  \/ s4.given = "none"
+                                  \/ ~s4.coordinator_known)
+                          THEN [s4 EXCEPT !.fault = "goodbye-is-said"]
+                          ELSE s4
+                IN  [s5 EXCEPT !.given = IF s5.left \/ (s5.stalled /\ s5.static) THEN "none" ELSE s5.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6177,6 +6268,9 @@ PartitionsRevoked ==
     /\ ~(state.rebalance = "REVOKING_PARTITION" /\ ~state.callback_running)
     /\ state' = LET s1 == [state EXCEPT !.revoke_due = FALSE,
                                         !.removal_due = TRUE,
+                                        !.has = state.taken /\ state.callback = "revoked" /\ state.stays,
+                                        !.taken = FALSE,
+                                        !.stays = FALSE,
                                         !.callback = "none",
                                         !.rejoin_due = state.rejoin_due \/ state.in_group]
                     s2 == RebalancePartitionsRevoked(s1)
@@ -6184,7 +6278,18 @@ PartitionsRevoked ==
                     s4 == IF s3.fault = "none" /\ ~(~s3.removal_due)
                           THEN [s3 EXCEPT !.fault = "revoked-is-removed"]
                           ELSE s3
-                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                    s5 == IF s4.fault = "none" /\ ~(~s4.lost \/ s4.given /= "member")
+                          THEN [s4 EXCEPT !.fault = "lost-by-losing"]
+                          ELSE s4
+                    s6 == IF /\ s5.fault = "none"
+                             /\ ~(\/ ~s5.left
+                                  \/ s5.said_goodbye
+                                  \/ s5.static
+                                  \/ s5.given = "none"
+                                  \/ ~s5.coordinator_known)
+                          THEN [s5 EXCEPT !.fault = "goodbye-is-said"]
+                          ELSE s5
+                IN  [s6 EXCEPT !.given = IF s6.left \/ (s6.stalled /\ s6.static) THEN "none" ELSE s6.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6695,7 +6800,10 @@ SyncAcceptedCurrentNotTakesNotRetainsNotGains ==
     /\ ~(state.rebalance = "STABLE")
     /\ ~(state.rebalance = "REVOKING_PARTITION")
     /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
-    /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = FALSE,
+                                        !.taken = FALSE,
+                                        !.stays = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -6718,7 +6826,10 @@ SyncAcceptedCurrentNotTakesNotRetainsGains ==
     /\ ~(state.rebalance = "STABLE")
     /\ ~(state.rebalance = "REVOKING_PARTITION")
     /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
-    /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = TRUE,
+                                        !.taken = FALSE,
+                                        !.stays = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -6741,7 +6852,10 @@ SyncAcceptedCurrentNotTakesRetainsNotGains ==
     /\ ~(state.rebalance = "STABLE")
     /\ ~(state.rebalance = "REVOKING_PARTITION")
     /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
-    /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = FALSE,
+                                        !.taken = FALSE,
+                                        !.stays = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -6764,7 +6878,10 @@ SyncAcceptedCurrentNotTakesRetainsGains ==
     /\ ~(state.rebalance = "STABLE")
     /\ ~(state.rebalance = "REVOKING_PARTITION")
     /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
-    /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = TRUE,
+                                        !.taken = FALSE,
+                                        !.stays = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -6787,7 +6904,10 @@ SyncAcceptedCurrentTakesNotRetainsNotGains ==
     /\ ~(state.rebalance = "STABLE")
     /\ ~(state.rebalance = "REVOKING_PARTITION")
     /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
-    /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = FALSE,
+                                        !.taken = FALSE,
+                                        !.stays = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -6810,7 +6930,10 @@ SyncAcceptedCurrentTakesNotRetainsGains ==
     /\ ~(state.rebalance = "STABLE")
     /\ ~(state.rebalance = "REVOKING_PARTITION")
     /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
-    /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = TRUE,
+                                        !.taken = FALSE,
+                                        !.stays = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -6833,7 +6956,10 @@ SyncAcceptedCurrentTakesRetainsNotGains ==
     /\ ~(state.rebalance = "STABLE")
     /\ ~(state.rebalance = "REVOKING_PARTITION")
     /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
-    /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = FALSE,
+                                        !.taken = FALSE,
+                                        !.stays = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -6856,7 +6982,10 @@ SyncAcceptedCurrentTakesRetainsGains ==
     /\ ~(state.rebalance = "STABLE")
     /\ ~(state.rebalance = "REVOKING_PARTITION")
     /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
-    /\ state' = LET s1 == [state EXCEPT !.call_out = "none"]
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = TRUE,
+                                        !.taken = FALSE,
+                                        !.stays = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -8210,6 +8339,14 @@ CommitIfConfigured ==
 CommitWaits ==
     state.fault /= "commit-waits"
 
+\* commit-ends-once (invariant): A commit before a rebalance that was answered, or has run out of time, is not
+\* sent again.
+\* Source: KAFKA-13310
+\* Source: KAFKA-14024
+\* Rules: M3, M7
+CommitEndsOnce ==
+    state.fault /= "commit-ends-once"
+
 \* lost-was-owned (invariant): The listener is told of a loss, and called by who leaves, only if something was
 \* owned.
 \* Source: KIP-429, onPartitionsLost
@@ -8236,6 +8373,29 @@ PausedBeforeRevoked ==
 \* Rules: C3
 AddedBeforeAssigned ==
     state.fault /= "added-before-assigned"
+
+\* revoked-for-cause (invariant): The listener hears that partitions go only if the assignment takes some, a
+\* rebalance is due, they are lost, or the member leaves.
+\* Source: KIP-429, 'Consumer Incremental Rebalance Protocol'
+\* Source: Kafka ConsumerCoordinator.onJoinComplete
+\* Rules: C1, C3
+RevokedForCause ==
+    state.fault /= "revoked-for-cause"
+
+\* taken-is-revoked (invariant): What an assignment takes, the listener hears of before it hears of what the
+\* assignment brings.
+\* Source: KIP-429, 'Consumer Incremental Rebalance Protocol'
+\* Source: Kafka ConsumerCoordinator.onJoinComplete
+\* Rules: C3, K1
+TakenIsRevoked ==
+    state.fault /= "taken-is-revoked"
+
+\* goodbye-is-said (invariant): Who leaves says so: a dynamic member with an id, if the coordinator is known.
+\* Source: KAFKA-16639
+\* Source: Kafka AbstractCoordinator.maybeLeaveGroup
+\* Rules: L1
+GoodbyeIsSaid ==
+    state.fault /= "goodbye-is-said"
 
 \* revoked-is-removed (invariant): When the listener has heard that partitions go, the subscription loses them
 \* at once.
@@ -8367,6 +8527,14 @@ JoinBackoffIsKept ==
 \* Rules: J2, J8, K2, H4
 AnnouncedIsPursued ==
     state.preparing = (state.rebalance = "STABLE" /\ state.rejoin_due)
+
+\* prepared-joins (invariant): A member that keeps its partitions while it joins sends JoinGroup as soon as
+\* its commit has ended: only a coordinator can be wanting.
+\* Source: Kafka ConsumerCoordinator.onJoinPrepare
+\* Source: KAFKA-13310
+\* Rules: J2, K1
+PreparedJoins ==
+    state.rebalance /= "STABLE" \/ ~state.preparing \/ state.commit_step /= "none" \/ ~state.coordinator_known
 
 \* follow-up-is-kept (invariant): What makes another rebalance necessary while one is under way is kept until
 \* the next JoinGroup, and nothing else makes one follow.
@@ -8503,6 +8671,14 @@ CallbackIsRunning ==
 CallbackStays ==
     state.callback = "none" \/ (state.callback = "lost") = state.lost
 
+\* owns-what-it-has (invariant): What is counted as owned is what the last assignment gave, or what the last
+\* revocation left.
+\* Source: KIP-429, 'Consumer Incremental Rebalance Protocol'
+\* Source: Kafka ConsumerCoordinator.onJoinComplete
+\* Rules: C3, K2
+OwnsWhatItHas ==
+    state.owned = state.has
+
 \* owns-nothing-outside (invariant): Outside the group nothing is owned: every end of ownership goes through
 \* the listener.
 \* Source: KIP-429, onPartitionsLost
@@ -8570,7 +8746,7 @@ Watch(n, word, id, condition) ==
     condition => \/ TLCGet(n) = 1
                  \/ TLCSet(n, 1) /\ PrintT(<<word, id>>)
 
-ASSUME \A n \in 1 .. 78 : TLCSet(n, 0)
+ASSUME \A n \in 1 .. 84 : TLCSet(n, 0)
 
 WatchIllegalEvent == Watch(1, "violated", "illegal-event", ~IllegalEvent)
 WatchLateChangesNothing == Watch(2, "violated", "late-changes-nothing", ~LateChangesNothing)
@@ -8599,56 +8775,62 @@ WatchNoCommitInARebalance == Watch(24, "violated", "no-commit-in-a-rebalance", ~
 WatchCallbacksAlternate == Watch(25, "violated", "callbacks-alternate", ~CallbacksAlternate)
 WatchCommitIfConfigured == Watch(26, "violated", "commit-if-configured", ~CommitIfConfigured)
 WatchCommitWaits == Watch(27, "violated", "commit-waits", ~CommitWaits)
-WatchLostWasOwned == Watch(28, "violated", "lost-was-owned", ~LostWasOwned)
-WatchLostByLosing == Watch(29, "violated", "lost-by-losing", ~LostByLosing)
-WatchPausedBeforeRevoked == Watch(30, "violated", "paused-before-revoked", ~PausedBeforeRevoked)
-WatchAddedBeforeAssigned == Watch(31, "violated", "added-before-assigned", ~AddedBeforeAssigned)
-WatchRevokedIsRemoved == Watch(32, "violated", "revoked-is-removed", ~RevokedIsRemoved)
-WatchAssignedIsEnabled == Watch(33, "violated", "assigned-is-enabled", ~AssignedIsEnabled)
-WatchForgetThenFail == Watch(34, "violated", "forget-then-fail", ~ForgetThenFail)
-WatchErrorsAreTold == Watch(35, "violated", "errors-are-told", ~ErrorsAreTold)
-WatchStalledMemberLeaves == Watch(36, "violated", "stalled-member-leaves", ~StalledMemberLeaves)
-WatchLookupIsOut == Watch(37, "violated", "lookup-is-out", ~LookupIsOut)
-WatchNeedIsPursued == Watch(38, "violated", "need-is-pursued", ~NeedIsPursued)
-WatchQuestionIsKept == Watch(39, "violated", "question-is-kept", ~QuestionIsKept)
-WatchLookupRestIsKept == Watch(40, "violated", "lookup-rest-is-kept", ~LookupRestIsKept)
-WatchDueHeartbeatIsKept == Watch(41, "violated", "due-heartbeat-is-kept", ~DueHeartbeatIsKept)
-WatchLatePollIsKept == Watch(42, "violated", "late-poll-is-kept", ~LatePollIsKept)
-WatchNoNeedOutside == Watch(43, "violated", "no-need-outside", ~NoNeedOutside)
-WatchCoordinatorIsKnown == Watch(44, "violated", "coordinator-is-known", ~CoordinatorIsKnown)
-WatchMemberNeedsIt == Watch(45, "violated", "member-needs-it", ~MemberNeedsIt)
-WatchJoinIsOut == Watch(46, "violated", "join-is-out", ~JoinIsOut)
-WatchSyncIsOut == Watch(47, "violated", "sync-is-out", ~SyncIsOut)
-WatchWantsToJoin == Watch(48, "violated", "wants-to-join", ~WantsToJoin)
-WatchJoinBackoffIsKept == Watch(49, "violated", "join-backoff-is-kept", ~JoinBackoffIsKept)
-WatchAnnouncedIsPursued == Watch(50, "violated", "announced-is-pursued", ~AnnouncedIsPursued)
-WatchFollowUpIsKept == Watch(51, "violated", "follow-up-is-kept", ~FollowUpIsKept)
-WatchRevokedGoesOn == Watch(52, "violated", "revoked-goes-on", ~RevokedGoesOn)
-WatchCommitEnds == Watch(53, "violated", "commit-ends", ~CommitEnds)
-WatchCommitIsOut == Watch(54, "violated", "commit-is-out", ~CommitIsOut)
-WatchCommitBackoffIsKept == Watch(55, "violated", "commit-backoff-is-kept", ~CommitBackoffIsKept)
-WatchCommitIsPursued == Watch(56, "violated", "commit-is-pursued", ~CommitIsPursued)
-WatchRevokeIsDue == Watch(57, "violated", "revoke-is-due", ~RevokeIsDue)
-WatchAssignIsDue == Watch(58, "violated", "assign-is-due", ~AssignIsDue)
-WatchToldIsEnabled == Watch(59, "violated", "told-is-enabled", ~ToldIsEnabled)
-WatchHeartbeatsRun == Watch(60, "violated", "heartbeats-run", ~HeartbeatsRun)
-WatchHeartbeatIsOut == Watch(61, "violated", "heartbeat-is-out", ~HeartbeatIsOut)
-WatchOverdueHeartbeatWaits == Watch(62, "violated", "overdue-heartbeat-waits", ~OverdueHeartbeatWaits)
-WatchOverduePollWaits == Watch(63, "violated", "overdue-poll-waits", ~OverduePollWaits)
-WatchMayJoin == Watch(64, "violated", "may-join", ~MayJoin)
-WatchIdentityIsGiven == Watch(65, "violated", "identity-is-given", ~IdentityIsGiven)
-WatchLostWithoutId == Watch(66, "violated", "lost-without-id", ~LostWithoutId)
-WatchLeaveIsPursued == Watch(67, "violated", "leave-is-pursued", ~LeaveIsPursued)
-WatchCallbackIsRunning == Watch(68, "violated", "callback-is-running", ~CallbackIsRunning)
-WatchCallbackStays == Watch(69, "violated", "callback-stays", ~CallbackStays)
-WatchOwnsNothingOutside == Watch(70, "violated", "owns-nothing-outside", ~OwnsNothingOutside)
-WatchEagerGivesUpFirst == Watch(71, "violated", "eager-gives-up-first", ~EagerGivesUpFirst)
-WatchLostIsTold == Watch(72, "violated", "lost-is-told", ~LostIsTold)
-WatchReachesAssigning == Watch(73, "reached", "reaches-assigning", ReachesAssigning)
-WatchReachesLost == Watch(74, "reached", "reaches-lost", ReachesLost)
-WatchReachesLeaving == Watch(75, "reached", "reaches-leaving", ReachesLeaving)
-WatchReachesSecondLoss == Watch(76, "reached", "reaches-second-loss", ReachesSecondLoss)
-WatchReachesBlockedCommit == Watch(77, "reached", "reaches-blocked-commit", ReachesBlockedCommit)
-WatchReachesPollWhileLost == Watch(78, "reached", "reaches-poll-while-lost", ReachesPollWhileLost)
+WatchCommitEndsOnce == Watch(28, "violated", "commit-ends-once", ~CommitEndsOnce)
+WatchLostWasOwned == Watch(29, "violated", "lost-was-owned", ~LostWasOwned)
+WatchLostByLosing == Watch(30, "violated", "lost-by-losing", ~LostByLosing)
+WatchPausedBeforeRevoked == Watch(31, "violated", "paused-before-revoked", ~PausedBeforeRevoked)
+WatchAddedBeforeAssigned == Watch(32, "violated", "added-before-assigned", ~AddedBeforeAssigned)
+WatchRevokedForCause == Watch(33, "violated", "revoked-for-cause", ~RevokedForCause)
+WatchTakenIsRevoked == Watch(34, "violated", "taken-is-revoked", ~TakenIsRevoked)
+WatchGoodbyeIsSaid == Watch(35, "violated", "goodbye-is-said", ~GoodbyeIsSaid)
+WatchRevokedIsRemoved == Watch(36, "violated", "revoked-is-removed", ~RevokedIsRemoved)
+WatchAssignedIsEnabled == Watch(37, "violated", "assigned-is-enabled", ~AssignedIsEnabled)
+WatchForgetThenFail == Watch(38, "violated", "forget-then-fail", ~ForgetThenFail)
+WatchErrorsAreTold == Watch(39, "violated", "errors-are-told", ~ErrorsAreTold)
+WatchStalledMemberLeaves == Watch(40, "violated", "stalled-member-leaves", ~StalledMemberLeaves)
+WatchLookupIsOut == Watch(41, "violated", "lookup-is-out", ~LookupIsOut)
+WatchNeedIsPursued == Watch(42, "violated", "need-is-pursued", ~NeedIsPursued)
+WatchQuestionIsKept == Watch(43, "violated", "question-is-kept", ~QuestionIsKept)
+WatchLookupRestIsKept == Watch(44, "violated", "lookup-rest-is-kept", ~LookupRestIsKept)
+WatchDueHeartbeatIsKept == Watch(45, "violated", "due-heartbeat-is-kept", ~DueHeartbeatIsKept)
+WatchLatePollIsKept == Watch(46, "violated", "late-poll-is-kept", ~LatePollIsKept)
+WatchNoNeedOutside == Watch(47, "violated", "no-need-outside", ~NoNeedOutside)
+WatchCoordinatorIsKnown == Watch(48, "violated", "coordinator-is-known", ~CoordinatorIsKnown)
+WatchMemberNeedsIt == Watch(49, "violated", "member-needs-it", ~MemberNeedsIt)
+WatchJoinIsOut == Watch(50, "violated", "join-is-out", ~JoinIsOut)
+WatchSyncIsOut == Watch(51, "violated", "sync-is-out", ~SyncIsOut)
+WatchWantsToJoin == Watch(52, "violated", "wants-to-join", ~WantsToJoin)
+WatchJoinBackoffIsKept == Watch(53, "violated", "join-backoff-is-kept", ~JoinBackoffIsKept)
+WatchAnnouncedIsPursued == Watch(54, "violated", "announced-is-pursued", ~AnnouncedIsPursued)
+WatchPreparedJoins == Watch(55, "violated", "prepared-joins", ~PreparedJoins)
+WatchFollowUpIsKept == Watch(56, "violated", "follow-up-is-kept", ~FollowUpIsKept)
+WatchRevokedGoesOn == Watch(57, "violated", "revoked-goes-on", ~RevokedGoesOn)
+WatchCommitEnds == Watch(58, "violated", "commit-ends", ~CommitEnds)
+WatchCommitIsOut == Watch(59, "violated", "commit-is-out", ~CommitIsOut)
+WatchCommitBackoffIsKept == Watch(60, "violated", "commit-backoff-is-kept", ~CommitBackoffIsKept)
+WatchCommitIsPursued == Watch(61, "violated", "commit-is-pursued", ~CommitIsPursued)
+WatchRevokeIsDue == Watch(62, "violated", "revoke-is-due", ~RevokeIsDue)
+WatchAssignIsDue == Watch(63, "violated", "assign-is-due", ~AssignIsDue)
+WatchToldIsEnabled == Watch(64, "violated", "told-is-enabled", ~ToldIsEnabled)
+WatchHeartbeatsRun == Watch(65, "violated", "heartbeats-run", ~HeartbeatsRun)
+WatchHeartbeatIsOut == Watch(66, "violated", "heartbeat-is-out", ~HeartbeatIsOut)
+WatchOverdueHeartbeatWaits == Watch(67, "violated", "overdue-heartbeat-waits", ~OverdueHeartbeatWaits)
+WatchOverduePollWaits == Watch(68, "violated", "overdue-poll-waits", ~OverduePollWaits)
+WatchMayJoin == Watch(69, "violated", "may-join", ~MayJoin)
+WatchIdentityIsGiven == Watch(70, "violated", "identity-is-given", ~IdentityIsGiven)
+WatchLostWithoutId == Watch(71, "violated", "lost-without-id", ~LostWithoutId)
+WatchLeaveIsPursued == Watch(72, "violated", "leave-is-pursued", ~LeaveIsPursued)
+WatchCallbackIsRunning == Watch(73, "violated", "callback-is-running", ~CallbackIsRunning)
+WatchCallbackStays == Watch(74, "violated", "callback-stays", ~CallbackStays)
+WatchOwnsWhatItHas == Watch(75, "violated", "owns-what-it-has", ~OwnsWhatItHas)
+WatchOwnsNothingOutside == Watch(76, "violated", "owns-nothing-outside", ~OwnsNothingOutside)
+WatchEagerGivesUpFirst == Watch(77, "violated", "eager-gives-up-first", ~EagerGivesUpFirst)
+WatchLostIsTold == Watch(78, "violated", "lost-is-told", ~LostIsTold)
+WatchReachesAssigning == Watch(79, "reached", "reaches-assigning", ReachesAssigning)
+WatchReachesLost == Watch(80, "reached", "reaches-lost", ReachesLost)
+WatchReachesLeaving == Watch(81, "reached", "reaches-leaving", ReachesLeaving)
+WatchReachesSecondLoss == Watch(82, "reached", "reaches-second-loss", ReachesSecondLoss)
+WatchReachesBlockedCommit == Watch(83, "reached", "reaches-blocked-commit", ReachesBlockedCommit)
+WatchReachesPollWhileLost == Watch(84, "reached", "reaches-poll-while-lost", ReachesPollWhileLost)
 
 ============================================================

@@ -74,6 +74,12 @@ def test_what_is_idle_is_no_other_machine_at_all(of_partition: list[Score]) -> N
         assert equivalent(subject.model, variant, everything, engine="python"), name
 
 
+def test_two_members_are_told_apart_by_what_they_say() -> None:
+    for subject in subjects():
+        if subject.name.startswith("alone"):
+            assert {"said_leavegroup", "said_joingroup", "said_assign_partitions"} < set(subject.visible())
+
+
 def test_each_machine_is_tried_in_every_model_of_its_own() -> None:
     tried = {trial.subject.name: {mutant.machine for mutant in trial.mutants} for trial in trials()}
     assert tried == {s.name: set(s.machines) for s in subjects()}
