@@ -104,7 +104,7 @@ _ENTRIES: Final = (
         "An assignment that takes partitions from its member says so to nobody",
         "Starting from UNJOINED: UNJOINED → PREPARING_REBALANCE → COMPLETING_REBALANCE → ASSIGNING_PARTITIONS → STABLE",
         _STATES,
-        "On both paths the states of revocation come before JoinGroup, when nobody knows yet what the assignment takes; after the answer to SyncGroup there is only ASSIGNING_PARTITIONS. A cooperative member that joins with partitions of its own, as it may, and is given fewer, has no state in which its listener could hear of the difference. In the shortest run it joins anew, because a commit was told that nobody knows it.",
+        "On both paths the states of revocation come before SyncGroup is answered, when nobody knows yet what the assignment takes; after the answer there is only ASSIGNING_PARTITIONS. A cooperative member that joins with partitions of its own, as it may, and is given fewer, has no state in which its listener could hear of the difference. In the shortest run it joins anew, because a commit was told that nobody knows it.",
         "The answer to SyncGroup of a cooperative member is compared with what it owns: what is taken is paused, told to the listener and removed, and only then it hears of what has come (rules C3, K1).",
         "cooperative-join",
         _ON_REFERENCE,
