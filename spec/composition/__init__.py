@@ -23,6 +23,7 @@ from groupspec.spec.composition.system import MIXED
 from groupspec.spec.properties_of_commit import of_a_commit, of_two_commits
 from groupspec.spec.properties_of_group import of_the_group
 from groupspec.spec.properties_of_partition import of_a_partition
+from groupspec.spec.properties_of_queues import of_the_queues
 
 _FEATURES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -82,7 +83,7 @@ def models() -> Mapping[str, Callable[[], Model]]:
     catalogue["group-alone"] = partial(group_model, of_the_group())
     upgrade = partial(base_model, MIXED, "deployed", 2, properties.of_a_group(frozenset()))
     catalogue["base-mixed-deployed-2"] = upgrade
-    catalogue["queues-3"] = queues_model
+    catalogue["queues-3"] = partial(queues_model, of_the_queues(3), 3)
     return MappingProxyType(catalogue)
 
 

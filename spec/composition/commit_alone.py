@@ -36,17 +36,7 @@ from groupspec.spec.compiler.model import Action, Block, Fairness, If, Model, Mo
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.composition.freeze import frozen_block
-from groupspec.spec.composition.machines import (
-    ILLEGAL,
-    TURN_ENDED,
-    Freedom,
-    MachineCode,
-    action_name,
-    choices,
-    claim,
-    conjunction,
-    prune,
-)
+from groupspec.spec.composition.machines import ILLEGAL, Freedom, MachineCode, action_name, claim, conjunction, prune
 from groupspec.spec.properties import FAULT
 from groupspec.spec.terms import NO_YES, Value
 
@@ -241,15 +231,12 @@ def _configure() -> Iterator[Action]:
 
 
 def _environment(code: MachineCode, known: frozenset[str]) -> Iterator[Action]:
-    for event in code.table.events:
-        if event.name == TURN_ENDED:
-            continue
-        for inputs in choices(event):
-            name = action_name(event.name, inputs)
-            guard = conjunction("configured", f"{FAULT} == 'none'", _legal(event.name, inputs))
-            body = (Set((("told", "'nothing'"),)), *_noted(event.name, inputs), *code.turn(event.name, inputs, known))
-            fair: Fairness = "weak" if name in _FAIR else ""
-            yield Action(name, (), guard, body, event.kind, fair, event.doc)
+    for event, inputs, turn in code.stimuli(known):
+        name = action_name(event.name, inputs)
+        guard = conjunction("configured", f"{FAULT} == 'none'", _legal(event.name, inputs))
+        body = (Set((("told", "'nothing'"),)), *_noted(event.name, inputs), *turn)
+        fair: Fairness = "weak" if name in _FAIR else ""
+        yield Action(name, (), guard, body, event.kind, fair, event.doc)
 
 
 def _legal(event: str, inputs: Mapping[str, Value]) -> str:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import chain, product
 
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.guards import names, parse, show, simplify
@@ -113,10 +113,14 @@ class MachineCode:
         if name_of(self.table.name, word) in known:
             yield self.call(word, {name: repr(value) for name, value in inputs.items()})
 
-    def turn(self, event: str, inputs: Mapping[str, Value], known: Collection[str]) -> Iterator[Call]:
-        """The event, and then the end of the turn that it began."""
-        for word in (event, TURN_ENDED):
-            yield from self.hears(word, inputs, known)
+    def stimuli(self, known: Collection[str]) -> Iterator[tuple[Event, dict[str, Value], Block]]:
+        """Whatever can reach a machine that is alone: an event, what comes with it, and what the machine makes of it."""
+        for event in self.table.events:
+            if event.name == TURN_ENDED:
+                continue
+            for inputs in choices(event):
+                heard = (self.hears(word, inputs, known) for word in (event.name, TURN_ENDED))
+                yield event, inputs, tuple(chain.from_iterable(heard))
 
     def condition(self, row: Row) -> str:
         """When the row fires."""

@@ -24,17 +24,7 @@ from typing import Final
 from groupspec.spec.compiler.model import Action, Block, If, Model, ModelProperty, ModelVariable, Set
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
-from groupspec.spec.composition.machines import (
-    ILLEGAL,
-    TURN_ENDED,
-    Freedom,
-    MachineCode,
-    action_name,
-    choices,
-    claim,
-    conjunction,
-    prune,
-)
+from groupspec.spec.composition.machines import ILLEGAL, Freedom, MachineCode, action_name, claim, conjunction, prune
 from groupspec.spec.properties import FAULT
 from groupspec.spec.terms import NO_YES, Value
 
@@ -110,15 +100,12 @@ def partition_code(table: Table) -> MachineCode:
 
 
 def _environment(code: MachineCode, known: frozenset[str]) -> Iterator[Action]:
-    for event in code.table.events:
-        if event.name == TURN_ENDED:
-            continue
-        for inputs in choices(event):
-            legal, _, _ = _note(event.name, inputs)
-            name = action_name(event.name, inputs)
-            guard = conjunction(f"{FAULT} == 'none'", legal)
-            body = (*_noted(event.name, inputs), *code.turn(event.name, inputs, known))
-            yield Action(name, (), guard, body, event.kind, doc=event.doc)
+    for event, inputs, turn in code.stimuli(known):
+        legal, _, _ = _note(event.name, inputs)
+        name = action_name(event.name, inputs)
+        guard = conjunction(f"{FAULT} == 'none'", legal)
+        body = (*_noted(event.name, inputs), *turn)
+        yield Action(name, (), guard, body, event.kind, doc=event.doc)
 
 
 def _note(event: str, inputs: Mapping[str, Value]) -> _Note:

@@ -66,7 +66,7 @@ def on_words(indexed: bool) -> Mapping[str, Block]:
 
 
 def on_event(event: str, indexed: bool) -> Block:
-    """What the watch notes of an event that is not late, before the machines hear it."""
+    """What the watch notes of an event that is not late, before the machines hear it, over its inputs and the run's constants."""
     return _block(((), EVENTS[event]), indexed) if event in EVENTS else ()
 
 

@@ -10,6 +10,7 @@ import pytest
 from groupspec.spec.compiler.model import Block, Call, For, If, Model, Set
 from groupspec.spec.composition.queues import queues_model
 from groupspec.spec.explorer import explore
+from groupspec.spec.properties_of_queues import of_the_queues
 from groupspec.spec.rules import RULES
 
 Change = Callable[[Model], Model]
@@ -108,7 +109,7 @@ BROKEN: Mapping[str, tuple[Change, str]] = {
 
 @pytest.mark.parametrize("calls", [2, 3])
 def test_everything_claimed_of_the_queues_holds(calls: int) -> None:
-    found = explore(queues_model(calls))
+    found = explore(queues_model(of_the_queues(calls), calls))
     assert found.verdict == "complete"
     assert not found.violations
     assert not found.missing
@@ -119,17 +120,17 @@ def test_everything_claimed_of_the_queues_holds(calls: int) -> None:
 @pytest.mark.parametrize("name", list(BROKEN))
 def test_a_broken_queue_is_noticed(name: str) -> None:
     change, denied = BROKEN[name]
-    found = explore(change(queues_model(2)))
+    found = explore(change(queues_model(of_the_queues(2), 2)))
     assert denied in {*found.violations, *found.missing}
 
 
 def test_every_claim_but_liveness_is_denied_by_something() -> None:
-    claims = {claim.id for claim in queues_model(2).properties if claim.kind != "leads_to"}
+    claims = {claim.id for claim in of_the_queues(2) if claim.kind != "leads_to"}
     assert claims - {denied for _, denied in BROKEN.values()} == {"wakeup-spares-callback"}  # a state, not a claim
 
 
 def test_claims_have_rules_that_there_are_and_a_source() -> None:
-    for claim in queues_model(2).properties:
+    for claim in of_the_queues(2):
         assert set(claim.rules) <= set(RULES)
         assert claim.statement
         assert claim.sources
