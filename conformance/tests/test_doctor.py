@@ -65,10 +65,11 @@ def test_every_check_tells_what_its_lack_costs() -> None:
 def test_every_optional_dependency_of_the_project_is_examined() -> None:
     examined = {check.name for check in CHECKS}
     project = settings()["project"]
-    for extra in ("clients", "spark"):
+    for extra in ("clients", "spark", "dev"):
         for requirement in project["optional-dependencies"][extra]:
             name = requirement.split(">")[0].split("<")[0]
-            assert name in examined | {"numpy"}  # numpy comes with pandas
+            # numpy comes with pandas; stubs are types for mypy, and mypy says so where they are missing
+            assert name in examined | {"numpy", "pandas-stubs", "types-jsonschema"}
 
 
 def test_a_tool_that_does_not_work_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
