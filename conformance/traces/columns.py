@@ -21,9 +21,9 @@ from groupspec.conformance.traces.schema import ERROR_CODES, EVENT_CODES, EVENTS
 from groupspec.conformance.traces.trace_rules import RULES, Violation, detail
 
 _SETTINGS: Final = msgspec.json.Decoder(Settings)
-_KEY: Final = ("run", "group", "member")
+_KEY: Final = ("run", "group", "member", "process")
 
-Key = tuple[str, str, str]
+Key = tuple[str, str, str, str]
 Ints = npt.NDArray[np.int64]
 
 
@@ -70,7 +70,7 @@ class TableChecker:
     def finish(self) -> list[Violation]:
         """All violations, sorted, those of whole groups among them."""
         for conflict in ownership.find(self.claims):
-            run, group, member = self.members[conflict.member]
+            run, group, member, _ = self.members[conflict.member]
             self.violations.append(
                 Violation(
                     run, group, member, conflict.seq, ownership.RULE, self._state(conflict.state),
@@ -88,7 +88,7 @@ class TableChecker:
             new_group[1:] |= _changes(table, name)
         new_group[0] = self.last_key is None or _key(table, 0)[:2] != self.last_key[:2]
         begins = new_group.copy()
-        begins[1:] |= _changes(table, "member")
+        begins[1:] |= _changes(table, "member") | _changes(table, "process")
         begins[0] = _key(table, 0) != self.last_key
         first = np.flatnonzero(begins)
         configured = table["event_code"].to_numpy()[first] == EVENT_CODES["config"]
@@ -171,8 +171,8 @@ class TableChecker:
 
 
 def _key(table: pa.Table, row: int) -> Key:
-    run, group, member = (str(table[name][row].as_py()) for name in _KEY)
-    return run, group, member
+    run, group, member, process = (str(table[name][row].as_py()) for name in _KEY)
+    return run, group, member, process
 
 
 def _indices(table: pa.Table, name: str) -> Ints:

@@ -4,8 +4,8 @@
     OUT/_quarantine.parquet      the lines that are no events, each with its reason
     OUT/_layout.json             written last: a folder without it is not a layout, whatever else it holds
 
-Rows are sorted by (run, group, member, seq), and rows that agree on these by all the rest, so that the order does not depend
-on which file a line came from. The bucket is a CRC-32 and not Python's `hash`, which differs between processes.
+Rows are sorted by (run, group, member, process, seq), and rows that agree on these by all the rest, so that the order does not
+depend on which file a line came from. The bucket is a CRC-32 and not Python's `hash`, which differs between processes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.traces.quarantine import Quarantined
 from groupspec.conformance.traces.reading import ROW_GROUP_ROWS
-from groupspec.conformance.traces.schema import VERSION
+from groupspec.conformance.traces.schema import LAYOUT_VERSION
 
 LAYOUT_FILE: Final = "_layout.json"
 QUARANTINE_FILE: Final = "_quarantine.parquet"
@@ -94,9 +94,9 @@ def sort(events: pa.Table) -> pa.Table:
 
 
 def _member_keys(events: pa.Table) -> Ints:
-    """One number a row, in the order of (run, group, member)."""
+    """One number a row, in the order of (run, group, member, process)."""
     key: Ints = np.zeros(events.num_rows, np.int64)
-    for name in ("run", "group", "member"):
+    for name in ("run", "group", "member", "process"):
         names = _dictionary(events, name)
         ranks = np.empty(len(names), np.int64)
         ranks[pc.sort_indices(names).to_numpy()] = np.arange(len(names))
@@ -161,7 +161,7 @@ def finish(folder: Path, buckets: int, lines: int, events: int, quarantined: Seq
     """Writes the quarantine and the marker that makes the folder a layout."""
     write_quarantine(folder, quarantined)
     layout = Layout(
-        trace_version=VERSION,
+        trace_version=LAYOUT_VERSION,
         buckets=buckets,
         lines=lines,
         events=events,
@@ -181,7 +181,7 @@ def read_layout(folder: Path) -> Layout | None:
         layout = msgspec.json.decode(marker.read_bytes(), type=Layout)
     except msgspec.DecodeError as error:
         raise _unusable(marker, f"the layout's marker cannot be read: {error}") from error
-    if layout.trace_version != VERSION:
+    if layout.trace_version != LAYOUT_VERSION:
         raise _unusable(marker, f"a layout of trace schema version {layout.trace_version}")
     lost = [name for name in layout.files if not (folder / name).is_file()]
     if lost:
@@ -193,7 +193,7 @@ def _unusable(marker: Path, what: str) -> UsageProblem:
     return UsageProblem(
         what=what,
         where=str(marker),
-        allowed=f"a folder written by `groupspec trace ingest`, trace schema version {VERSION}",
+        allowed=f"a folder written by `groupspec trace ingest`, layout version {LAYOUT_VERSION}",
         next_step="ingest the traces again into a new folder",
     )
 

@@ -371,11 +371,15 @@ def check_member(lines: Iterable[TraceLine], projection: Projection) -> PlainMem
     return member
 
 
+def _who(line: TraceLine) -> tuple[str, str, str, str]:
+    return line.run, line.group, line.member, line.process
+
+
 def members(lines: Iterable[TraceLine]) -> Iterator[list[TraceLine]]:
     """Events in the layout's order, cut into members."""
     current: list[TraceLine] = []
     for line in lines:
-        if current and (current[0].run, current[0].group, current[0].member) != (line.run, line.group, line.member):
+        if current and _who(current[0]) != _who(line):
             yield current
             current = []
         current.append(line)

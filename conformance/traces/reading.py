@@ -270,6 +270,7 @@ def to_table(lines: Sequence[TraceLine]) -> pa.Table:
         "generation": [line.generation for line in lines],
         "member_id": [line.member_id for line in lines],
         "partitions": [line.partitions for line in lines],
+        "process": [line.process for line in lines],
         "detail": [_detail_text(line.detail) for line in lines],
     }
     return pa.Table.from_arrays(

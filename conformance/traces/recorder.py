@@ -7,9 +7,12 @@ events come from several threads.
 
 from __future__ import annotations
 
+import os
+import platform
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol, Self
+from uuid import uuid4
 
 import msgspec
 
@@ -65,12 +68,13 @@ class RecordedEvent(Protocol):
 class Recorder:
     """Turns events of one run into lines.
 
-    A client id that starts a second time in a run (its `config` event comes again) goes on counting where it had stopped:
-    to a reader it is the same member.
+    A client id that starts a second time while the recorder lives (its `config` event comes again) goes on counting where it
+    had stopped. `process` tells apart what recorders in several processes write under one client id (see `schema`).
     """
 
-    def __init__(self, run: str, source: SourceName, write: Callable[[bytes], object]) -> None:
+    def __init__(self, run: str, source: SourceName, write: Callable[[bytes], object], process: str = "") -> None:
         self.run = run
+        self.process = process
         self.source = source
         self._write = write
         self._first: dict[tuple[str, str], int] = {}
@@ -104,21 +108,27 @@ class Recorder:
             "generation": event.generation,
             "member_id": event.member_id,
             "partitions": list(event.partitions),
+            "process": self.process,
         }
         if event.detail:
             fields["detail"] = msgspec.Raw(_ENCODER.encode(dict(event.detail)))
         return msgspec.convert(fields, TraceLine)
 
 
+def this_process() -> str:
+    """A name that no other recorder has: the host, the process, and a number drawn now, since process ids come again."""
+    return f"{platform.node()}:{os.getpid()}:{uuid4().hex[:8]}"
+
+
 class FileRecorder:
-    """A recorder that writes a file; use it in a `with` block.
+    """A recorder that writes a file, or goes on with one; use it in a `with` block.
 
     Each line is flushed, so that a process that is killed loses at most the line it was writing.
     """
 
-    def __init__(self, file: Path, run: str, source: SourceName) -> None:
+    def __init__(self, file: Path, run: str, source: SourceName, process: str | None = None) -> None:
         self._file: BinaryIO = file.open("ab")
-        self.record = Recorder(run, source, self._write)
+        self.record = Recorder(run, source, self._write, this_process() if process is None else process)
 
     def _write(self, line: bytes) -> None:
         self._file.write(line)

@@ -5,6 +5,12 @@ implementation, the wire kit and the log dialects all write this form, so that o
 and a row of Parquet say the same thing; the Parquet row carries the event's number (`event_code`) too, so that the kernel
 need not compare strings.
 
+**Who is who.** Client ids repeat: a process that is killed and started again has the one it had, and two hosts may share one.
+So a recorder that numbers from 0 names its `process` (host, process id, start: anything that no other process of this run
+has); each (run, group, member, process) is then judged as a member of its own. A recorder that outlives its client goes on
+numbering instead, and the `config` event begins a new process. Two processes that number from 0 under one name and no
+`process` cannot be told apart: that is a fault of the recording (T-MIXED-PROCESSES), and nothing else is judged of them.
+
 The schema is strict: a field that is missing, unknown, of another type or out of range puts the line into quarantine (see
 `reading`), because a lenient reader makes a checker that finds nothing. A change of meaning raises VERSION.
 """
@@ -20,6 +26,8 @@ import pyarrow as pa
 from msgspec import Meta
 
 VERSION: Final = 1
+LAYOUT_VERSION: Final = 2
+"""Of ingested layouts, whose files are read as they are. 2: rows carry their `process`."""
 SCHEMA_FILE: Final = Path(__file__).with_name("trace.schema.json")
 
 EventName = Literal[
@@ -87,14 +95,15 @@ class TraceLine(msgspec.Struct, forbid_unknown_fields=True, gc=False, frozen=Tru
     run         one recording; generations and sequence numbers mean nothing across runs
     group       the group's id
     member      the client id: who the member is for its operator, whatever member ids the broker gives it
-    seq         0, 1, 2, ... for each (run, group, member), without gaps
-    at_us       microseconds of a clock that does not go back within a member; never compared between members
+    seq         0, 1, 2, ... for each (run, group, member, process), without gaps
+    at_us       microseconds of a clock that does not go back within a process; never compared between members
     source      who recorded it: the reference itself, the wire kit's broker, or a log
     event       what happened (closed list)
     error       the error's name in an answer, NONE when it succeeded; null when the event is no answer
     generation  that of the request or answer, else the member's own; -1: none
     member_id   the id that the broker gave; "": none
     partitions  what a callback was about ("topic-0")
+    process     which process of that client id: the host, the process id, its start; "": the only one
     detail      anything more, small; `config` has the member's settings here
     """
 
@@ -110,6 +119,7 @@ class TraceLine(msgspec.Struct, forbid_unknown_fields=True, gc=False, frozen=Tru
     generation: Annotated[int, Meta(ge=-1, le=_INT32_MAX)] = -1
     member_id: str = ""
     partitions: tuple[Name, ...] = ()
+    process: str = ""
     detail: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -152,6 +162,7 @@ ARROW_SCHEMA: Final = pa.schema(
         pa.field("generation", pa.int32(), nullable=False),
         pa.field("member_id", _TEXT, nullable=False),
         pa.field("partitions", pa.list_(pa.string()), nullable=False),
+        pa.field("process", _TEXT, nullable=False),
         pa.field("detail", pa.string(), nullable=True),
     ],
     metadata={"groupspec.trace.version": str(VERSION)},

@@ -101,7 +101,7 @@ def test_a_layout_of_another_version_or_with_lost_files_is_refused(tmp_path: Pat
     with pytest.raises(UsageProblem, match="lacks its files"):
         engine.check([tmp_path / "layout"])
     marker = tmp_path / "layout" / layout.LAYOUT_FILE
-    marker.write_bytes(marker.read_bytes().replace(b'"trace_version": 1', b'"trace_version": 9'))
+    marker.write_bytes(marker.read_bytes().replace(b'"trace_version": 2', b'"trace_version": 9'))
     with pytest.raises(UsageProblem, match="version 9"):
         engine.check([tmp_path / "layout"])
     with pytest.raises(UsageProblem, match="version 9"):

@@ -23,13 +23,14 @@ def test_the_reference_and_the_schema_have_the_same_events() -> None:
 
 def test_a_line_says_what_the_event_said(tmp_path: Path) -> None:
     file = tmp_path / "trace.ndjson"
-    with FileRecorder(file, "run-7", "reference") as recorder:
+    with FileRecorder(file, "run-7", "reference", process="host-3") as recorder:
         recorder.record(
             TraceEvent("billing", "app-1", 0, 5, "join_answered", "NONE", 3, "id", ("a-0",), {"late": False})
         )
     assert json.loads(file.read_text()) == {
         "v": 1, "run": "run-7", "group": "billing", "member": "app-1", "seq": 0, "at_us": 5, "source": "reference",
         "event": "join_answered", "error": "NONE", "generation": 3, "member_id": "id", "partitions": ["a-0"],
+        "process": "host-3",
         "detail": {"late": False},
     }  # fmt: skip
 
@@ -61,3 +62,13 @@ def test_the_committed_json_schema_is_that_of_the_code_and_holds_for_the_samples
         for line in file.read_text().splitlines():
             validator.validate(json.loads(line))
             msgspec.json.decode(line, type=TraceLine)
+
+
+def test_two_recorders_of_one_client_id_are_two_processes(tmp_path: Path) -> None:
+    file = tmp_path / "trace.ndjson"
+    for _ in range(2):
+        with FileRecorder(file, "run", "reference") as recorder:
+            recorder.record(TraceEvent("g", "m", 0, 0, "config"))
+    first, second = (json.loads(line) for line in file.read_text().splitlines())
+    assert (first["seq"], second["seq"]) == (0, 0)
+    assert first["process"] != second["process"]
