@@ -21,7 +21,8 @@ from groupspec.conformance.errors import EXIT_OK, UsageProblem
 from groupspec.conformance.reports.html import conform_page
 from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
 from groupspec.conformance.wire.campaign import Campaign, ClientResult, Row, as_json, run_campaign
-from groupspec.conformance.wire.clients import BUILT_IN, Client, find_client
+from groupspec.conformance.wire.client_builds import BUILDS
+from groupspec.conformance.wire.clients import BUILT_IN, IN_PYTHON, Client, find_client
 from groupspec.conformance.wire.junit import junit_xml
 from groupspec.conformance.wire.protocol import FEATURES
 from groupspec.conformance.wire.scenario import SCENARIOS, Case, all_cases
@@ -134,9 +135,11 @@ def _list(json_file: Path | None) -> None:
         variants = ", ".join(variant.name or "plain" for variant in each.variants)
         scenarios.add_row(each.id, variants, each.title, " ".join(each.rules))
     console.print(scenarios)
-    clients = Table("client", "command", title="Built-in clients", title_justify="left")
-    for client in BUILT_IN.values():
+    clients = Table("client", "harness", title="Built-in clients", title_justify="left")
+    for client in IN_PYTHON.values():
         clients.add_row(client.name, " ".join(("python", *client.command[1:])))
+    for build in BUILDS.values():
+        clients.add_row(build.name, f"groupspec clients install {build.name}: by {build.needs}")
     clients.add_row("cmd:COMMAND LINE", "any program that speaks conformance/wire/PROTOCOL.md")
     console.print(clients)
     write_json("conform-list", _list_json(), json_file)

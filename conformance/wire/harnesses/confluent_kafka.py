@@ -56,7 +56,7 @@ class ConfluentKafka(Harness):
                 "enable.auto.commit": settings.auto_commit,
                 "auto.commit.interval.ms": settings.auto_commit_interval_ms,
                 "auto.offset.reset": settings.auto_offset_reset,
-                "fetch.wait.max.ms": 100,
+                "fetch.wait.max.ms": settings.fetch_max_wait_ms,
                 "error_cb": self._reported,
             }
         )

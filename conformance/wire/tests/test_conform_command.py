@@ -52,7 +52,7 @@ def test_the_list_names_scenarios_variants_and_clients(tmp_path: Path, capsys: p
     shown = capsys.readouterr().out
     listed = json.loads(file.read_text(encoding="utf-8"))
     assert len(listed["scenarios"]) == 7
-    assert listed["clients"] == ["reference", "kafka-python", "aiokafka", "confluent-kafka"]
+    assert listed["clients"] == ["reference", "kafka-python", "aiokafka", "confluent-kafka", "java", "kgo"]
     assert all(name in shown for name in (*listed["clients"], "first-join", "cmd:"))
 
 

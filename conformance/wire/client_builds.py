@@ -1,0 +1,266 @@
+"""Clients in other languages: their harnesses are built by the language's own tools, once, into the user's cache.
+
+    <cache>/clients/<client>-<hash of the harness's sources>/    what was built, as a whole or not at all
+
+A harness whose sources change gets another folder, so that nobody is judged by an old one. What is built runs without a
+network. The cache is the one of the real broker's jars: GROUPSPEC_CACHE, else XDG_CACHE_HOME/groupspec, else ~/.cache/groupspec.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.real_broker.jars import cache_folder, locked
+from groupspec.conformance.spark.java import java_home
+from groupspec.conformance.wire import protocol
+from groupspec.impl.broker.server import ScriptedBroker
+
+SOURCES: Final = Path(__file__).with_name("harnesses")
+BUILD_LIMIT_S: Final = 900
+TRAINING_LIMIT_S: Final = 60
+
+
+class ClientBuild(ABC):
+    """One client that has to be built.
+
+    Attributes:
+        name: The client's.
+        version: Of the client, as its harness's build file pins it.
+        needs: What building it takes, for people.
+    """
+
+    name: str
+    version: str
+    needs: str
+    sources: tuple[str, ...]
+    """Below `harnesses/<name>`: what the build reads."""
+
+    @abstractmethod
+    def _build(self, folder: Path) -> None:
+        """Build in `folder`, which holds a copy of the sources, and leave there what running takes."""
+
+    @abstractmethod
+    def _command(self, folder: Path) -> tuple[str, ...]:
+        """What starts the harness that was built there."""
+
+    def _moved(self, folder: Path) -> None:  # noqa: B027  # for most there is nothing left to do
+        """What is left to do when the build lies in its place."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it is built to."""
+        digest = hashlib.sha256()
+        for name in self.sources:
+            digest.update(name.encode() + b"\0" + (SOURCES / self.name / name).read_bytes())
+        return cache_folder() / "clients" / f"{self.name}-{digest.hexdigest()[:12]}"
+
+    @property
+    def installed(self) -> bool:
+        """Whether it can be started."""
+        return self.folder.is_dir()
+
+    def command(self) -> tuple[str, ...]:
+        """What starts the harness.
+
+        Raises:
+            UsageProblem: it is not installed.
+        """
+        if not self.installed:
+            raise UsageProblem(
+                f"the client {self.name} is not installed",
+                where=f"there is no {self.folder}",
+                allowed=f"its harness, built by {self.needs}",
+                next_step=f"groupspec clients install {self.name}",
+            )
+        return self._command(self.folder)
+
+    def install(self) -> Path:
+        """Build it if it is not there; returns its folder. Two processes at once build it once.
+
+        Raises:
+            UsageProblem: a tool is missing, the network is, or the build fails.
+        """
+        folder = self.folder
+        with locked(folder.parent / f"{self.name}.lock"):
+            if not folder.is_dir():
+                with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f"{self.name}-part-") as part:
+                    built = Path(part) / "built"
+                    for name in self.sources:
+                        (built / name).parent.mkdir(parents=True, exist_ok=True)
+                        shutil.copyfile(SOURCES / self.name / name, built / name)
+                    self._build(built)
+                    built.rename(folder)
+                self._moved(folder)
+        return folder
+
+    def _run(self, command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
+        """One step of the build."""
+        try:
+            run = subprocess.run(
+                command,
+                cwd=folder,
+                env={**os.environ, **environment},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=BUILD_LIMIT_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as problem:
+            raise self._not_built(f"{command[0]}: {problem}") from problem
+        if run.returncode != 0:
+            said = [line.strip() for line in (run.stdout + run.stderr).splitlines() if line.strip()]
+            raise self._not_built(f"{command[0]} ended with code {run.returncode}: {' / '.join(said[:6])[:900]}")
+
+    def _not_built(self, what: str) -> UsageProblem:
+        return UsageProblem(
+            f"the client {self.name} {self.version} could not be built: {what}",
+            where=str(SOURCES / self.name),
+            allowed=f"{self.needs}, and a network for the first build (or its packages in the tool's own cache)",
+            next_step=f"mend what the tool says, then: groupspec clients install {self.name}",
+        )
+
+    def _lacks(self, what: str, remedy: str) -> UsageProblem:
+        return UsageProblem(
+            f"the client {self.name} cannot be built: {what}", where="PATH", allowed=self.needs, next_step=remedy
+        )
+
+
+class Java(ClientBuild):
+    """Kafka's own client."""
+
+    name = "java"
+    version = "4.3.1"
+    needs = "a JDK 17 or later, and Maven 3.6 or later"
+    sources = ("pom.xml", "src/main/java/Harness.java")
+
+    _FLAGS: Final = (
+        "-XX:TieredStopAtLevel=1",
+        "-XX:+UseSerialGC",
+        "-Xshare:auto",
+        "-Xlog:disable",
+        "-Xlog:all=error:stderr",
+    )
+    """For a quick start; what the client does is its own. The JVM's warnings must not go to stdout, the protocol's."""
+    _CLASSES: Final = "classes.jsa"
+    _JDK: Final = "install a JDK (Debian: apt install openjdk-17-jdk-headless)"
+
+    def _build(self, folder: Path) -> None:
+        try:
+            home = java_home().home
+        except UsageProblem as problem:
+            raise self._lacks(f"there is no Java ({problem.where})", self._JDK) from problem
+        if not (home / "bin" / "javac").is_file():
+            raise self._lacks(f"{home} has no javac: it is no JDK", self._JDK)
+        mvn = shutil.which("mvn")
+        if mvn is None:
+            raise self._lacks("there is no mvn", "install Maven (Debian: apt install maven)")
+        self._run([mvn, "-B", "-q", "package"], folder, {"JAVA_HOME": str(home)})
+        if not (folder / "target" / "harness.jar").is_file():
+            raise self._not_built("mvn made no target/harness.jar")
+        (folder / "java.json").write_text(json.dumps({"java": str(home / "bin" / "java")}), encoding="utf-8")
+
+    def _command(self, folder: Path) -> tuple[str, ...]:
+        return (self._java(folder), *self._FLAGS, f"-XX:SharedArchiveFile={folder / self._CLASSES}", *self._jar(folder))
+
+    def _jar(self, folder: Path) -> tuple[str, ...]:
+        return ("-jar", str(folder / "target" / "harness.jar"))
+
+    def _java(self, folder: Path) -> str:
+        """The JVM that it was built with, or, when that is gone, another."""
+        built_with = str(json.loads((folder / "java.json").read_text(encoding="utf-8"))["java"])
+        return built_with if Path(built_with).is_file() else str(java_home().home / "bin" / "java")
+
+    def _moved(self, folder: Path) -> None:
+        """Class data sharing: without it, half a second of the client's first poll goes into loading classes.
+
+        The archive holds the classes that a run loads, so a run is needed; and it names the path of the jars, so it is made
+        when they lie in their place. Without it, or with one that another JVM made, the client runs as well, only later.
+        """
+        archive, part = folder / self._CLASSES, folder / f"{self._CLASSES}.part"
+        if archive.is_file():
+            return
+        record = (self._java(folder), *self._FLAGS, f"-XX:ArchiveClassesAtExit={part}", *self._jar(folder))
+        _one_run(record)
+        if part.is_file():
+            part.rename(archive)
+
+
+class Kgo(ClientBuild):
+    """franz-go."""
+
+    name = "kgo"
+    version = "1.22.2"
+    needs = "Go 1.26 or later (Go 1.21 fetches it)"
+    sources = ("go.mod", "go.sum", "main.go")
+
+    def _build(self, folder: Path) -> None:
+        go = shutil.which("go")
+        if go is None:
+            raise self._lacks("there is no go", "install Go (https://go.dev/dl, or Debian: apt install golang-go)")
+        self._run(
+            [go, "build", "-trimpath", "-o", "harness", "."], folder, {"CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly"}
+        )
+
+    def _command(self, folder: Path) -> tuple[str, ...]:
+        return (str(folder / "harness"),)
+
+
+BUILDS: Final[dict[str, ClientBuild]] = {build.name: build for build in (Java(), Kgo())}
+"""By the client's name."""
+
+
+def _one_run(command: Sequence[str]) -> None:
+    """A member joins, reads and closes: what a harness loads, it has loaded then."""
+    configure = protocol.Configure(
+        bootstrap="",
+        group_id="training",
+        client_id="training",
+        rebalance="eager",
+        session_timeout_ms=6_000,
+        heartbeat_interval_ms=100,
+        max_poll_interval_ms=6_000,
+        request_timeout_ms=2_000,
+        retry_backoff_ms=100,
+        auto_commit=True,
+        auto_commit_interval_ms=60_000,
+        auto_offset_reset="earliest",
+        fetch_max_wait_ms=100,
+        callback_ms=0,
+    )
+    with ScriptedBroker(topics={"orders": 1}, lifetime_s=TRAINING_LIMIT_S) as broker:
+        broker.append("orders", 0, [b"record"])
+        commands: list[protocol.AnyCommand] = [
+            msgspec.structs.replace(configure, bootstrap=broker.bootstrap),
+            protocol.Subscribe(topics=["orders"]),
+            protocol.Poll(poll_ms=50),
+        ]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as run:
+            assert run.stdin is not None
+            assert run.stdout is not None
+            limit = threading.Timer(TRAINING_LIMIT_S, run.kill)
+            limit.start()
+            with contextlib.suppress(BrokenPipeError):
+                run.stdin.write(b"".join(protocol.encode(each) + b"\n" for each in commands))
+                run.stdin.flush()
+                for line in run.stdout:
+                    if b'"records_consumed"' in line:
+                        run.stdin.write(protocol.encode(protocol.Close()) + b"\n")
+                        run.stdin.flush()
+            run.wait()
+            limit.cancel()

@@ -1,0 +1,111 @@
+"""Clients in other languages: what installing them refuses, that it is whole or not at all, and that they run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from groupspec.conformance.cli import main
+from groupspec.conformance.errors import EXIT_OK, EXIT_USAGE, UsageProblem
+from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
+from groupspec.conformance.wire.campaign import run_campaign
+from groupspec.conformance.wire.client_builds import BUILDS
+from groupspec.conformance.wire.clients import find_client
+from groupspec.conformance.wire.scenario import PLAIN, SCENARIOS, Case
+from groupspec.conformance.wire.verdicts import Verdict
+
+BUILDS_IT = "#!/bin/sh\necho built >> {log}\necho '#!/bin/sh' > harness\nchmod +x harness\n"
+FAILS = "#!/bin/sh\necho half > harness\necho 'dial tcp: lookup proxy.golang.org: no such host' >&2\nexit 1\n"
+
+
+@pytest.fixture
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, and a PATH with nothing but what a test puts there."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    monkeypatch.setenv("GROUPSPEC_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(tools))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    return tools
+
+
+def tool(folder: Path, name: str, text: str) -> None:
+    """A program for the PATH; a shell's built-in words are all that it may use."""
+    (folder / name).write_text(f"{text}".replace("chmod", "/bin/chmod"), encoding="utf-8")
+    (folder / name).chmod(0o755)
+
+
+@pytest.mark.parametrize("name", BUILDS)
+def test_a_client_that_is_not_built_is_told_with_the_command_that_builds_it(
+    name: str, empty: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["conform", name]) == EXIT_USAGE
+    assert f"groupspec clients install {name}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("name", "lacks"), [("java", "java"), ("kgo", "there is no go")])
+def test_a_missing_tool_is_named_and_how_to_get_it(
+    name: str, lacks: str, empty: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["clients", "install", name]) == EXIT_USAGE
+    told = capsys.readouterr().err
+    assert f"the client {name} cannot be built" in told
+    assert lacks in told
+    assert "apt install" in told
+
+
+def test_a_client_that_nobody_knows_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["clients", "install", "sarama"]) == EXIT_USAGE
+    assert "there is no client 'sarama'" in capsys.readouterr().err
+
+
+def test_a_build_that_fails_says_why_and_leaves_nothing(empty: Path) -> None:
+    tool(empty, "go", FAILS)
+    with pytest.raises(UsageProblem, match=r"proxy\.golang\.org: no such host"):
+        BUILDS["kgo"].install()
+    assert not BUILDS["kgo"].installed
+    assert [path.name for path in BUILDS["kgo"].folder.parent.iterdir()] == ["kgo.lock"]
+
+
+def test_what_is_built_is_not_built_again(empty: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    tool(empty, "go", BUILDS_IT.format(log=log))
+    folder = BUILDS["kgo"].install()
+    assert BUILDS["kgo"].install() == folder
+    assert log.read_text() == "built\n"
+    assert find_client("kgo").command == (str(folder / "harness"),)
+
+
+def test_the_list_says_what_is_there_and_what_the_rest_takes(
+    empty: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tool(empty, "go", BUILDS_IT.format(log=tmp_path / "log"))
+    BUILDS["kgo"].install()
+    assert main(["clients", "list", "--json", str(tmp_path / "clients.json")]) == EXIT_OK
+    listed = {each["name"]: each for each in json.loads((tmp_path / "clients.json").read_text())["clients"]}
+    assert listed["kgo"]["installed"] is True
+    assert listed["java"]["installed"] is False
+    assert "Maven" in listed["java"]["needs"]
+    assert "pip install 'groupspec[clients]'" in listed["aiokafka"]["needs"]
+    assert "groupspec clients install java" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("name", BUILDS)
+def test_the_version_that_is_told_is_the_one_that_is_built(name: str) -> None:
+    """The build file pins the client; the version is told before there is anything to ask."""
+    harness = Path(__file__).parent.parent / "harnesses" / name
+    pinned = "".join(file.read_text() for file in (*harness.glob("pom.xml"), *harness.glob("go.mod")))
+    assert f">{BUILDS[name].version}<" in pinned or f"franz-go v{BUILDS[name].version}" in pinned
+
+
+@pytest.mark.exhaustive
+@pytest.mark.realtime
+@pytest.mark.parametrize("name", BUILDS)
+def test_the_client_joins_reads_and_heartbeats(name: str) -> None:
+    BUILDS[name].install()
+    campaign = run_campaign([find_client(name)], [Case(SCENARIOS["first-join"], PLAIN)], jobs=1)
+    assert campaign.clients[0].version == BUILDS[name].version
+    judged = {row.rule: row.judgement.verdict for row in campaign.clients[0].rows}
+    assert {judged[rule] for rule in ("J2", "J3", "S3", "H2", "O1", "O6")} == {Verdict.PASS}, judged
