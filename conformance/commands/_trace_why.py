@@ -8,10 +8,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
-from groupspec.conformance.commands._common import json_option, results, write_json
-from groupspec.conformance.errors import EXIT_OK, UsageProblem
+from groupspec.conformance.commands._common import json_option, progress, results, write_json
+from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.traces.dialects import Clock
-from groupspec.conformance.traces.why import as_json, explain_logs
+from groupspec.conformance.traces.dialects.reading import log_files
+from groupspec.conformance.traces.dialects.times import since
+from groupspec.conformance.traces.why import Question, as_json, explain_logs
 from groupspec.conformance.traces.why_text import show
 
 
@@ -19,24 +21,58 @@ from groupspec.conformance.traces.why_text import show
 @click.argument("group")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…", type=click.Path(path_type=Path))
 @click.option("--timezone", "zone_name", default="UTC", show_default=True, help="The time zone that the logs print.")
+@click.option(
+    "--since",
+    "since_text",
+    metavar="TIME",
+    help="Only rebalances since then: '2026-03-01 12:00', or 2h before the last line.",
+)
+@click.option(
+    "--last",
+    default=20,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Show the last N one by one; 0: all. --json has all.",
+)
+@click.option(
+    "--max-poll-interval-ms",
+    default=300_000,
+    show_default=True,
+    type=click.IntRange(1),
+    help="That of the members (logs do not say it): tells a poll timeout from a restart.",
+)
 @click.option("--brief", is_flag=True, help="Leave the log lines out.")
 @json_option
-def why(group: str, paths: tuple[Path, ...], zone_name: str, brief: bool, json_file: Path | None) -> int:
+def why(
+    group: str,
+    paths: tuple[Path, ...],
+    zone_name: str,
+    since_text: str | None,
+    last: int,
+    max_poll_interval_ms: int,
+    brief: bool,
+    json_file: Path | None,
+) -> int:
     """Explain why GROUP rebalanced: cause, who caused it, the lines that prove it, and what to change.
 
-    PATH is the log of the broker that coordinates the group (Apache Kafka 4.x, also 3.x; .gz too), or a folder of logs.
+    PATH is the log of the broker that coordinates the group (Apache Kafka 4.x, also 3.x; .gz too), or a folder of logs. It
+    may come through docker, Kubernetes, Strimzi, journald or a collector that writes JSON lines.
 
-    Example: groupspec trace why orders-service /var/log/kafka/server.log
+    Example: groupspec trace why orders-service /var/log/kafka/server.log --since 2h
 
-    Exit code 0 when the group was found; 2 when no path is a log that can be explained, or none names the group.
+    Exit code 0 when the group was found; 2 when no path is a log that can be explained, or none names the group; 4 when the
+    answer is not sure: lines that may concern the group were not understood, or a file ends early.
     """
-    zone = _zone(zone_name)
+    clock = Clock(_zone(zone_name))
+    question = Question(group, max_poll_interval_ms, since(since_text, clock) if since_text else lambda _: 0)
+    files = log_files(paths)
     started = time.perf_counter()
-    answer = explain_logs(group, paths, Clock(zone))
+    with progress("reading logs (MiB)", sum(file.stat().st_size for file in files) >> 20) as steps:
+        answer = explain_logs(question, files, clock, steps.done)
     seconds = time.perf_counter() - started
-    show(answer, results(), zone, evidence=not brief)
+    show(answer, results(), clock.zone, evidence=not brief, last=last)
     write_json("trace-why", as_json(answer, seconds), json_file)
-    return EXIT_OK
+    return EXIT_INCONCLUSIVE if answer.logs.doubts() else EXIT_OK
 
 
 def _zone(name: str) -> ZoneInfo:

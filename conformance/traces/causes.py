@@ -94,6 +94,13 @@ ADVICE: Final[dict[Cause, str]] = {
     ),
 }
 
+LEFT_WITHOUT_A_WORD: Final = (
+    "The client gave no reason and the same client id came back soon after: it was restarted, or it polled too late "
+    "(a poll timeout looks the same in this log). Its own log tells: librdkafka writes MAXPOLL, kafka-python "
+    "'poll timeout'. If it was restarted, see group.instance.id (static membership); if not, raise max.poll.interval.ms "
+    "or take fewer records a poll."
+)
+
 # What clients say when they leave. Clients that say nothing cannot be told apart here.
 _LEAVE_WORDS: Final[tuple[tuple[Cause, str], ...]] = (
     ("poll_timeout", r"poll timeout|poll interval|max\.poll|poll\(\)"),

@@ -1,7 +1,7 @@
 """What `trace why` finds: rebalances, who had a part in them, and lines that prove it. Data only.
 
-Members are named by client id, which the coordinator puts in front of the member ids that it makes up. For static
-members that is the group.instance.id, because a 4.x coordinator logs nothing else about them.
+Members are named by client id, which the coordinator puts in front of the member ids that it makes up (`member_names`).
+For static members that is the group.instance.id, because a 4.x coordinator logs nothing else about them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ Outcome = Literal["completed", "empty", "interrupted", "unfinished"]
 
 @dataclass(slots=True)
 class Contribution:
-    """One member's part in a rebalance."""
+    """One member's part in a rebalance.
+
+    back_after_ms  how long after it had gone the same client was back; -1: never, or it did not go
+    quiet_ms       how long before that the last rebalance had ended: since then nothing proves that the member polled
+    """
 
     role: Role
     cause: Cause
@@ -27,6 +31,8 @@ class Contribution:
     at_ms: int
     alternatives: tuple[Cause, ...] = ()
     evidence: list[Place] = field(default_factory=list)
+    back_after_ms: int = -1
+    quiet_ms: int = 0
 
 
 @dataclass(slots=True)

@@ -14,7 +14,6 @@ one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -22,6 +21,7 @@ from groupspec.conformance.traces import causes
 from groupspec.conformance.traces.causes import Cause
 from groupspec.conformance.traces.dialects import LogEvent, Place
 from groupspec.conformance.traces.findings import Contribution, Explanation, Note, Outcome, Rebalance
+from groupspec.conformance.traces.member_names import MemberNames, client_of
 
 # A member that gives no reason and joins again so soon after the assignment is taken to complete a cooperative
 # rebalance: clients do it as soon as their revocation callback is done. Longer where the log proves that the group is
@@ -30,26 +30,33 @@ FOLLOW_UP_MS: Final = 2_000
 FOLLOW_UP_COOPERATIVE_MS: Final = 30_000
 # A round that ends this soon after a member is gone had waited for that member.
 _WAITED_FOR_MS: Final = 2_000
+# So soon after the group was loaded its members may still look for the coordinator: session.timeout.ms is 45 s by default.
+_LOADED_LATELY_MS: Final = 60_000
+# A client that polled too late comes back with its next poll; one that was restarted, as soon as it is up.
+_BACK_SOON_MS: Final = 60_000
+# So many rebalances back other instances may have been restarted.
+_ROLLING_RESTART: Final = 8
 # What a round takes anyway: members notice it with their next heartbeat.
 _NORMAL_WAIT_MS: Final = 4_000
-
-_MEMBER_ID: Final = re.compile(r"(?P<client>.+)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 _DEPARTURES: Final[frozenset[Cause]] = frozenset({"leave", "session_timeout", "poll_timeout", "sync_timeout"})
 _EXPULSIONS: Final = _DEPARTURES - {"leave"}
 
 
-def client_of(member_id: str) -> str:
-    """The client id (static members: group.instance.id) that the coordinator put in front of the member id."""
-    found = _MEMBER_ID.fullmatch(member_id)
-    return found["client"] if found else member_id
-
-
 class Story:
-    """Walks the events once. What needs the future (did the member come back?) is settled in `finish`."""
+    """Walks the events once. What needs the future (did the member come back?) is settled when it comes, or in `finish`.
 
-    def __init__(self, group: str, cooperative: bool) -> None:
+    Args:
+        group: The group's id.
+        names: What its members are called.
+        cooperative: Whether the log proves that the group rebalances cooperatively.
+        max_poll_interval_ms: That of the group's members (max.poll.interval.ms).
+    """
+
+    def __init__(self, group: str, names: MemberNames, cooperative: bool, max_poll_interval_ms: int) -> None:
         self._found = Explanation(group)
+        self._names = names
+        self._max_poll_interval_ms = max_poll_interval_ms
         self._window_ms = FOLLOW_UP_COOPERATIVE_MS if cooperative else FOLLOW_UP_MS
         self._open: Rebalance | None = None
         self._last: Rebalance | None = None
@@ -58,9 +65,11 @@ class Story:
         self._departing: list[Contribution] = []  # gone, and no rebalance begun for it yet
         self._seen_joining: dict[str, int] = {}  # client -> when it last joined
         self._instances: set[str] = set()  # static members of this group
+        self._instance_of: dict[str, str] = {}  # member id -> group.instance.id
         self._host = ""
         self._interrupted = False
         self._loaded = -1  # members that the coordinator has loaded and not heard of yet; -1: not just loaded
+        self._loaded_ms = -_LOADED_LATELY_MS  # when that was
 
     def read(self, event: LogEvent) -> None:
         """Take the next event; those of other groups must not be passed."""
@@ -118,7 +127,7 @@ class Story:
         if event.reason == "static_updated":
             return [self._joined(event, event.member_ids[0], event.instance_id)], False
         if event.reason == "static_protocol":
-            return [self._part(event, event.member_ids[0], "subscription_change", name=event.instance_id)], False
+            return [self._part(event, event.member_ids[0], "subscription_change")], False
         if event.reason in {"store_failed", "over_capacity"}:
             return [Contribution("began", "coordinator_restart", "", "", event.at_ms, (), [event.place])], False
         if event.reason in {"leader_rejoined", "member_rejoined"}:
@@ -126,18 +135,54 @@ class Story:
         return [self._unknown(event)], False
 
     def _joined(self, event: LogEvent, member_id: str, instance_id: str = "") -> Contribution:
-        name = instance_id or client_of(member_id)
-        part = self._part(event, member_id, "join", name=name)
+        part = self._part(event, member_id, "join", instance_id=instance_id)
         part.evidence[:0] = self._arriving.pop(member_id, [])
-        before = self._gone.pop(name, None)
+        client = self._client(member_id)
+        before = self._gone.pop(client, None)
         if before is not None:
-            if before.cause in _EXPULSIONS:
-                part.cause = "rejoin"
-                part.evidence[:0] = before.evidence[:1]
-            elif "poll_timeout" in before.alternatives:
-                part.alternatives = ("rejoin",)
-        self._seen_joining[name] = event.at_ms
+            self._came_back(part, before)
+        self._seen_joining[client] = event.at_ms
         return part
+
+    def _client(self, member_id: str) -> str:
+        """Under which name a member comes back: its group.instance.id, else its client id."""
+        return self._instance_of.get(member_id) or client_of(member_id)
+
+    def _came_back(self, part: Contribution, before: Contribution) -> None:
+        if self._names.is_shared(part.member_id):  # this one, or another one under the same client id
+            part.alternatives = ("rejoin",) if before.cause in _EXPULSIONS or before.alternatives else ()
+            return
+        before.back_after_ms = part.at_ms - before.at_ms
+        if self._was_a_poll_timeout(before):
+            self._blame(before, "poll_timeout", ("leave",))
+            part.alternatives = ("join",)
+        if before.cause in _EXPULSIONS:
+            part.cause = "rejoin"
+            part.evidence[:0] = before.evidence[:1]
+        elif "poll_timeout" in before.alternatives:
+            part.alternatives = ("rejoin",)
+
+    def _was_a_poll_timeout(self, left: Contribution) -> bool:
+        """A member that left without a word, came back soon, and cannot have polled in the rounds before: none were so late.
+
+        A restarted process does the same. But a member joins only inside poll(): where the group was rebalanced less than
+        max.poll.interval.ms before it left, it had polled since. And whoever restarts one instance restarts the others too.
+        """
+        silent = left.cause == "leave" and "poll_timeout" in left.alternatives
+        if not silent or left.back_after_ms > _BACK_SOON_MS or left.quiet_ms < self._max_poll_interval_ms:
+            return False
+        return not any(
+            other.cause == "leave" and other.member != left.member and 0 <= other.back_after_ms <= _BACK_SOON_MS
+            for rebalance in self._found.rebalances[-_ROLLING_RESTART:]
+            for other in rebalance.contributions
+        )
+
+    def _blame(self, part: Contribution, cause: Cause, alternatives: tuple[Cause, ...]) -> None:
+        """Corrects what was said of a part, and of the rebalance that it began."""
+        part.cause, part.alternatives = cause, alternatives
+        for rebalance in self._found.rebalances:
+            if rebalance.contributions[0] is part:
+                rebalance.cause, rebalance.alternatives = cause, alternatives
 
     def _left(self, event: LogEvent, member_id: str, said: str) -> Contribution:
         told = next((part for part in self._departing if part.member_id == member_id), None)
@@ -154,9 +199,17 @@ class Story:
         if told is not None:
             told.evidence.append(event.place)
             return told
-        part = self._part(event, member_id, cause)
+        part = self._part(
+            event, member_id, cause, self._or_the_coordinator(event) if cause == "session_timeout" else ()
+        )
         self._went(part)
         return part
+
+    def _or_the_coordinator(self, event: LogEvent) -> tuple[Cause, ...]:
+        return ("coordinator_restart",) if self._interrupted or self._loaded_lately(event) else ()
+
+    def _loaded_lately(self, event: LogEvent) -> bool:
+        return event.at_ms - self._loaded_ms < _LOADED_LATELY_MS
 
     def _rejoined(self, event: LogEvent) -> tuple[list[Contribution], bool]:
         member_id = event.member_ids[0]
@@ -174,15 +227,22 @@ class Story:
             if self._last is None:
                 return [self._part(event, member_id, "unknown")], True
             first = self._last
-            return [self._part(event, "", first.cause, silent if said is None else (), name=first.member)], True
+            alternatives = silent if said is None else ()
+            return [
+                Contribution("began", first.cause, first.member, "", event.at_ms, alternatives, [event.place])
+            ], True
+        if self._loaded_lately(event) and said in {None, "unknown"}:
+            return [self._part(event, member_id, "coordinator_restart", silent if said is None else ())], False
         if said is None:
             return [self._part(event, member_id, silent[0], silent[1:])], False
         return [self._part(event, member_id, said)], False
 
     def _part(
-        self, event: LogEvent, member_id: str, cause: Cause, alternatives: tuple[Cause, ...] = (), name: str = ""
+        self, event: LogEvent, member_id: str, cause: Cause, alternatives: tuple[Cause, ...] = (), instance_id: str = ""
     ) -> Contribution:
-        member = name or event.instance_id or event.client_id or client_of(member_id)
+        if instance_id or event.instance_id:
+            self._instance_of[member_id] = instance_id or event.instance_id
+        member = self._names.of(member_id, self._instance_of.get(member_id, ""), event.client_id)
         return Contribution("began", cause, member, member_id, event.at_ms, alternatives, [event.place])
 
     def _unknown(self, event: LogEvent) -> Contribution:
@@ -226,8 +286,7 @@ class Story:
 
     def _on_session_expired(self, event: LogEvent) -> None:
         # After a failover every member has a fresh session: one expelled now may just not have found the coordinator.
-        alternatives: tuple[Cause, ...] = ("coordinator_restart",) if self._interrupted else ()
-        self._depart(event, event.member_ids[0], "session_timeout", alternatives)
+        self._depart(event, event.member_ids[0], "session_timeout", self._or_the_coordinator(event))
 
     def _on_dropped(self, event: LogEvent) -> None:
         # Still heartbeating (else its session had ended first), and not joining within the longest rebalance timeout.
@@ -257,7 +316,9 @@ class Story:
         return next((part for part in parts if part.member_id == member_id and part.cause in _DEPARTURES), None)
 
     def _went(self, part: Contribution) -> None:
-        self._gone[part.member] = part
+        last = self._last
+        part.quiet_ms = part.at_ms - last.settled_ms if last is not None and last.settled_ms >= 0 else 0
+        self._gone[self._client(part.member_id)] = part
 
     # It ends
 
@@ -303,7 +364,7 @@ class Story:
             if part.role != "waited_for":
                 continue
             began = rebalance.contributions[0]
-            if part.cause == "poll_timeout" and self._seen_joining.get(part.member, -1) < part.at_ms:
+            if part.cause == "poll_timeout" and self._seen_joining.get(self._client(part.member_id), -1) < part.at_ms:
                 part.cause = "abandoned_consumer"
                 # The log cannot tell a consumer object that was dropped from one that is stuck in its work.
                 part.alternatives = ("poll_timeout",)
@@ -328,7 +389,7 @@ class Story:
         self._lose_coordinator(event, "the coordinator gave the group up (shutdown, or its partition moved)")
 
     def _on_loaded(self, event: LogEvent) -> None:
-        self._loaded = event.count
+        self._loaded, self._loaded_ms = event.count, event.at_ms
         what = f"the group was loaded by broker {event.source or '?'}"
         self._found.notes.append(Note(event.at_ms, what, event.place))
 
@@ -355,7 +416,8 @@ class Story:
 
     def _on_epoch_fenced(self, event: LogEvent) -> None:
         fenced: dict[str, Cause] = {"session_expired": "session_timeout", "rebalance_timeout": "poll_timeout"}
-        self._depart(event, event.member_ids[0], fenced.get(event.reason, "unknown"), ())
+        alternatives = self._or_the_coordinator(event) if event.reason == "session_expired" else ()
+        self._depart(event, event.member_ids[0], fenced.get(event.reason, "unknown"), alternatives)
 
     def _on_epoch_subscription(self, event: LogEvent) -> None:
         self._departing.append(self._part(event, event.member_ids[0], "subscription_change"))

@@ -5,15 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.traces import causes
 from groupspec.conformance.traces.dialects import Clock, LogEvent, Place
-from groupspec.conformance.traces.dialects.reading import Logs, read_logs
+from groupspec.conformance.traces.dialects.reading import Logs, log_files, read_logs
 from groupspec.conformance.traces.findings import Explanation, Rebalance
+from groupspec.conformance.traces.member_names import MemberNames
 from groupspec.conformance.traces.story import Story
 
 
@@ -25,32 +26,56 @@ class Answer:
     logs: Logs
 
 
-def explain_logs(group: str, paths: Sequence[Path], clock: Clock) -> Answer:
-    """Explain every rebalance of `group` that the logs show.
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked.
+
+    group                 the group's id
+    max_poll_interval_ms  max.poll.interval.ms of its members; logs do not say it
+    since                 from the time of the last line to the first that is wanted (milliseconds since 1970)
+    """
+
+    group: str
+    max_poll_interval_ms: int = 300_000
+    since: Callable[[int], int] = lambda _: 0
+
+
+def explain_logs(
+    question: Question, paths: Sequence[Path], clock: Clock, megabytes_read: Callable[[int], None] = lambda _: None
+) -> Answer:
+    """Explain every rebalance of a group that the logs show.
 
     Raises:
         UsageProblem: no file can be read as a log that we know, or the logs do not name the group.
     """
-    logs = read_logs(paths, clock)
+    logs = read_logs(log_files(paths), clock, question.group, megabytes_read)
     groups = logs.groups()
-    if group not in groups:
+    if question.group not in groups and not logs.doubts():
         found = ", ".join(f"{name} ({count} lines)" for name, count in sorted(groups.items()))
         raise UsageProblem(
-            f"the logs have nothing about group {group}",
+            f"the logs have nothing about group {question.group}",
             where=", ".join(logs.parsed),
             allowed=found or "the logs name no group at all",
             next_step="check the group's id, and pass the log of the broker that coordinates the group",
         )
-    return Answer(explain(group, logs.events), logs)
+    return Answer(explain(question, logs.events), logs)
 
 
-def explain(group: str, events: Iterable[LogEvent]) -> Explanation:
-    """Explain every rebalance of `group`; `events` are those of all groups, in the order of time."""
-    mine = [event for event in events if event.group in {group, ""}]
-    story = Story(group, cooperative=any(_proves_cooperative(event) for event in mine))
+def explain(question: Question, events: Iterable[LogEvent]) -> Explanation:
+    """Explain every rebalance of a group; `events` are those of all groups, in the order of time.
+
+    What happened before `since` is read, since it may be the cause, and left out of the explanation.
+    """
+    mine = [event for event in events if event.group in {question.group, ""}]
+    cooperative = any(_proves_cooperative(event) for event in mine)
+    story = Story(question.group, MemberNames(mine), cooperative, question.max_poll_interval_ms)
     for event in mine:
         story.read(event)
-    return story.finish()
+    found = story.finish()
+    first_ms = question.since(mine[-1].at_ms if mine else 0)
+    found.rebalances = [rebalance for rebalance in found.rebalances if rebalance.at_ms >= first_ms]
+    found.notes = [note for note in found.notes if note.at_ms >= first_ms]
+    return found
 
 
 def _proves_cooperative(event: LogEvent) -> bool:
@@ -62,6 +87,9 @@ def advice(rebalance: Rebalance) -> str:
     """What to change so that this rebalance does not come again."""
     if rebalance.follow_up:
         return "The second half of the rebalance before it (cooperative): nothing of its own to cure."
+    first = rebalance.contributions[0]
+    if rebalance.cause == "leave" and rebalance.alternatives and first.back_after_ms >= 0:
+        return causes.LEFT_WITHOUT_A_WORD
     return causes.ADVICE[rebalance.cause]
 
 
@@ -71,6 +99,7 @@ def as_json(answer: Answer, seconds: float) -> dict[str, object]:
     return {
         "group": found.group,
         "groups": sorted(logs.groups()),
+        "doubts": logs.doubts(),
         "rebalances": [_rebalance_json(rebalance) for rebalance in found.rebalances],
         "notes": [{"at_ms": note.at_ms, "what": note.what, **_place(note.place)} for note in found.notes],
         "files": [
@@ -84,6 +113,7 @@ def as_json(answer: Answer, seconds: float) -> dict[str, object]:
                 "other": parsed.other,
                 "continuation": parsed.continuation,
                 "not_understood": parsed.not_understood,
+                "cut_off": parsed.cut_off,
                 "samples": [_place(place) for place in parsed.samples],
             }
             for file, parsed in logs.parsed.items()
@@ -114,6 +144,7 @@ def _rebalance_json(rebalance: Rebalance) -> dict[str, object]:
                 "member_id": part.member_id,
                 "at_ms": part.at_ms,
                 "alternatives": list(part.alternatives),
+                "back_after_ms": part.back_after_ms,
             }
             for part in rebalance.contributions
         ],

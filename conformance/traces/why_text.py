@@ -23,22 +23,37 @@ _PIPED_WIDTH = 130
 _TROUBLE = {"session_timeout", "poll_timeout", "sync_timeout", "abandoned_consumer", "coordinator_restart", "unknown"}
 
 
-def show(answer: Answer, console: Console, zone: tzinfo, evidence: bool = True) -> None:
-    """Print the explanation; `zone` is that of the times shown, `evidence` False leaves the log lines out."""
+def show(answer: Answer, console: Console, zone: tzinfo, evidence: bool = True, last: int = 0) -> None:
+    """Print the explanation.
+
+    Args:
+        answer: What was found.
+        console: Where to.
+        zone: That of the times shown.
+        evidence: Whether the log lines are shown.
+        last: How many rebalances are shown one by one, the last ones; 0: all. The summary counts all.
+    """
     found = answer.explanation
-    rebalances = found.rebalances
     if not console.is_terminal:
         console.width = max(console.width, _PIPED_WIDTH)
-    console.print(f"Group [bold]{escape(found.group)}[/]: {_summary(rebalances)}")
-    if rebalances:
-        console.print(_timeline(rebalances, zone))
+    doubts = answer.logs.doubts()
+    sure = "" if found.rebalances or not doubts else " that could be read (see below)"
+    console.print(f"Group [bold]{escape(found.group)}[/]: {_summary(found.rebalances)}{sure}")
+    numbered = list(enumerate(found.rebalances, start=1))[-last:]
+    if len(numbered) < len(found.rebalances):
+        console.print(f"Below: the last {len(numbered)} of {len(found.rebalances)} (--last 0 shows all).")
+    if numbered:
+        console.print(_timeline(numbered, zone))
     if evidence:
-        for number, rebalance in enumerate(rebalances, start=1):
+        for number, rebalance in numbered:
             _show_evidence(number, rebalance, console)
-    _show_advice(rebalances, console)
-    for note in found.notes:
+    _show_advice(numbered, console)
+    first_ms = numbered[0][1].at_ms if len(numbered) < len(found.rebalances) else 0
+    for note in (note for note in found.notes if note.at_ms >= first_ms):
         console.print(Text(f"note: {_time(note.at_ms, zone)} {note.what} ({note.place.file}:{note.place.line})", "dim"))
     _show_logs(answer, console)
+    for doubt in doubts:
+        console.print(Text(f"not sure: {doubt}", "bold yellow"))
 
 
 def _summary(rebalances: list[Rebalance]) -> str:
@@ -55,9 +70,9 @@ def _summary(rebalances: list[Rebalance]) -> str:
     return f"{len(rebalances)} rebalance(s){second}, {stood_still / 1000:.1f} s in all: {listed}"
 
 
-def _timeline(rebalances: list[Rebalance], zone: tzinfo) -> Table:
+def _timeline(numbered: list[tuple[int, Rebalance]], zone: tzinfo) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    days = {_time(rebalance.at_ms, zone)[:10] for rebalance in rebalances}
+    days = {_time(rebalance.at_ms, zone)[:10] for _, rebalance in numbered}
     table.add_column("#", justify="right")
     table.add_column("began at" if len(days) > 1 else f"{days.pop()}", no_wrap=True)
     table.add_column("generation", no_wrap=True)
@@ -66,7 +81,7 @@ def _timeline(rebalances: list[Rebalance], zone: tzinfo) -> Table:
     table.add_column("who", overflow="fold", min_width=8)
     table.add_column("took", justify="right", no_wrap=True)
     table.add_column("remarks", overflow="fold", min_width=12)
-    for number, rebalance in enumerate(rebalances, start=1):
+    for number, rebalance in numbered:
         began = _time(rebalance.at_ms, zone)
         table.add_row(
             str(number),
@@ -88,6 +103,9 @@ def _remarks(rebalance: Rebalance) -> list[str]:
     alternatives = [cause for cause in rebalance.alternatives if cause not in told]
     if alternatives:
         said.append("or " + " or ".join(alternatives))
+    back_after_ms = rebalance.contributions[0].back_after_ms
+    if back_after_ms >= 0 and not rebalance.follow_up:
+        said.append(f"back after {back_after_ms / 1000:.1f} s")
     return said
 
 
@@ -124,14 +142,14 @@ def _show_evidence(number: int, rebalance: Rebalance, console: Console) -> None:
         console.print(Text(f"  {place.file}:{place.line}: ", "dim").append(place.text, "not dim"))
 
 
-def _show_advice(rebalances: list[Rebalance], console: Console) -> None:
-    first: dict[str, tuple[str, list[str]]] = {}
-    for number, rebalance in enumerate(rebalances, start=1):
+def _show_advice(numbered: list[tuple[int, Rebalance]], console: Console) -> None:
+    first: dict[tuple[str, str], list[str]] = {}
+    for number, rebalance in numbered:
         if not rebalance.follow_up:
-            first.setdefault(rebalance.cause, (advice(rebalance), []))[1].append(f"#{number}")
+            first.setdefault((rebalance.cause, advice(rebalance)), []).append(f"#{number}")
     if first:
         console.print("\n[bold]What to change[/]")
-    for cause, (text, numbers) in first.items():
+    for (cause, text), numbers in first.items():
         console.print(Text(f"  {cause} ({', '.join(numbers)}): ", "bold").append(text, "not bold"))
 
 

@@ -22,7 +22,7 @@ from groupspec.conformance.real_broker.member_process import Ledger, MemberProce
 from groupspec.conformance.real_broker.paths import Round, read_trace, rounds
 from groupspec.conformance.traces import engine
 from groupspec.conformance.traces.dialects import Clock
-from groupspec.conformance.traces.why import explain_logs
+from groupspec.conformance.traces.why import Question, explain_logs
 
 pytestmark = pytest.mark.real_broker
 
@@ -139,7 +139,7 @@ def tell(story: Story, clients: tuple[str, str]) -> None:
 
 def causes(story: Story) -> list[tuple[str, str]]:
     """What the coordinator's own log says about the group, without the second rounds of cooperative rebalances."""
-    answer = explain_logs(story.name, [story.broker.coordinator_log], Clock())
+    answer = explain_logs(Question(story.name), [story.broker.coordinator_log], Clock())
     return [(one.cause, one.member) for one in answer.explanation.rebalances if not one.follow_up]
 
 

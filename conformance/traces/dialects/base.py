@@ -4,24 +4,18 @@ Logs are other people's text. A dialect therefore never guesses silently: each l
 does not understand is counted and kept as a sample, so that a reader can judge whether something important was
 overlooked. Lines of other parts of the same program (a broker logs much more than its groups) are counted apart and
 are no cause for concern.
-
-Times: log frameworks print local time without saying which zone. `Clock` reads such a time in one given zone (UTC
-unless told otherwise); a zone printed in the line wins.
 """
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, tzinfo
 from typing import Final, Protocol
 
+from groupspec.conformance.traces.dialects.times import Clock
+
 SAMPLES: Final = 5
-_TIME: Final = re.compile(
-    r"(?P<day>\d{4}-\d\d-\d\d)[ T](?P<time>\d\d:\d\d:\d\d)"
-    r"(?:[.,](?P<fraction>\d{1,9}))?\s?(?P<zone>Z|[+-]\d\d:?\d\d)?"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +64,12 @@ class ParsedLog:
 
     understood       lines that became events
     harmless         lines of this dialect that are known and say nothing about a group's membership
-    other            well-formed lines of other parts of the program
+    other            well-formed lines of other parts of the program, or about groups that were not asked for
     continuation     lines without a time stamp (stack traces, wrapped messages)
     not_understood   lines that should have meant something; `samples` keeps the first few
+    in_doubt         those of them that may concern the group asked for: the answer is not sure
+    groups           every group that the log names, with its number of events; `events` holds only those asked for
+    cut_off          why the log ended before its end ("" when it did not): a truncated archive
     """
 
     dialect: str
@@ -84,11 +81,16 @@ class ParsedLog:
     other: int = 0
     continuation: int = 0
     not_understood: int = 0
+    in_doubt: int = 0
+    groups: Counter[str] = field(default_factory=Counter)
+    cut_off: str = ""
     samples: list[Place] = field(default_factory=list)
 
-    def puzzle(self, place: Place) -> None:
-        """Count one line that was not understood, and keep it if it is among the first."""
+    def puzzle(self, place: Place, group: str | None) -> None:
+        """Count one line that was not understood, and keep it if it is among the first; `group`: the one asked for."""
         self.not_understood += 1
+        concerns = group is None or group in place.text
+        self.in_doubt += concerns
         if len(self.samples) < SAMPLES:
             self.samples.append(place)
 
@@ -103,35 +105,8 @@ class Dialect(Protocol):
     def sniff(self, lines: Sequence[str]) -> float:
         """How much of a sample looks like this dialect: 0.0 (nothing) to 1.0 (every line)."""
 
-    def parse(self, file: str, lines: Iterable[str], clock: Clock) -> ParsedLog | None:
-        """Turn lines into events; None when the dialect is recognised and not supported yet."""
+    def parse(self, file: str, lines: Iterable[str], clock: Clock, group: str | None = None) -> ParsedLog | None:
+        """Turn lines into events; None when the dialect is recognised and not supported yet.
 
-
-@dataclass(frozen=True, slots=True)
-class Clock:
-    """Reads the time stamps of log lines; `zone` is meant where a line prints none."""
-
-    zone: tzinfo = UTC
-
-    def is_stamped(self, head: str) -> bool:
-        """Whether there is a time stamp in `head`."""
-        return _TIME.search(head) is not None
-
-    def read(self, head: str) -> int | None:
-        """Milliseconds since 1970 of the last time stamp in `head`; None when there is none, or no valid one.
-
-        The last, because collectors put a time stamp of their own in front of the program's.
+        `group` keeps only events of that group, and those about the whole broker: a busy broker has thousands of groups.
         """
-        stamps = list(_TIME.finditer(head))
-        if not stamps:
-            return None
-        found = stamps[-1]
-        zone = (found["zone"] or "").replace("Z", "+00:00")
-        fraction = (found["fraction"] or "0")[:6].ljust(6, "0")
-        try:
-            moment = datetime.fromisoformat(f"{found['day']}T{found['time']}.{fraction}{zone}")
-        except ValueError:
-            return None
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=self.zone)
-        return round(moment.timestamp() * 1000)

@@ -24,8 +24,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from groupspec.conformance.traces.dialects.base import Clock, LogEvent, ParsedLog, Place
+from groupspec.conformance.traces.dialects.base import LogEvent, ParsedLog, Place
+from groupspec.conformance.traces.dialects.layouts import message_in, unwrap
 from groupspec.conformance.traces.dialects.templates import compiled
+from groupspec.conformance.traces.dialects.times import Clock
 
 JAVA: Final = "4.x (Java coordinator)"
 SCALA: Final = "3.x (Scala coordinator)"
@@ -34,11 +36,13 @@ _COORDINATOR: Final = re.compile(
     r"\[GroupCoordinator (?:id=(?P<java>\d+)(?P<place> topic=[\w.-]+ partition=\d+)?\]|(?P<scala>\d+)\]:) ?"
     r"|\[GroupMetadataManager brokerId=(?P<store>\d+)\] "
 )
-_LOGGER: Final = re.compile(r"\s*\((?:kafka|org\.apache\.kafka)\.[\w.$]+\)\s*$")
+_MARKS: Final = ("[GroupCoordinator ", "[GroupMetadataManager ")
+# Loggers of a broker, whole or with abbreviated packages, in a log4j layout or in a field of JSON.
 _BROKER_LINE: Final = re.compile(
-    r"\((?:kafka\.(?!clients|consumer)[\w.$]+"
-    r"|org\.apache\.kafka\.(?:coordinator|controller|server|storage|raft|metadata|image|network|security)\.[\w.$]+)\)\s*$"
+    r"[(\"](?:(?:kafka|k)\.(?!clients|consumer|c\.)[\w.$]+|(?:org\.apache\.kafka|o\.a\.k)\."
+    r"(?:coordinator|controller|server|storage|raft|metadata|image|network|security|s|r|i|m)\.[\w.$]+)[)\"]"
 )
+_NAMED_GROUP: Final = re.compile(r"(?:\bgroup |\[Group(?:Id)?[ =])([^\s\]]+)")
 _FOR_DEVELOPERS: Final = re.compile(r"\b(?:DEBUG|TRACE)\b")
 _NOT_PROVIDED: Final = {"not provided", "null", "none", ""}
 
@@ -200,34 +204,52 @@ class BrokerCoordinatorLog:
     def sniff(self, lines: Sequence[str]) -> float:
         """The share of lines that a broker writes; one coordinator line is enough to be sure."""
         written = [line for line in lines if line.strip()]
-        hits = sum(1 for line in written if _COORDINATOR.search(line) or _BROKER_LINE.search(line))
-        return hits / len(written) if written else 0.0
+        if any(_COORDINATOR.search(line) for line in written):
+            return 1.0
+        return sum(1 for line in written if _BROKER_LINE.search(line)) / max(1, len(written))
 
-    def parse(self, file: str, lines: Iterable[str], clock: Clock) -> ParsedLog:
-        """Events of all groups in the log. The variant is that of the last coordinator line."""
+    def parse(self, file: str, lines: Iterable[str], clock: Clock, group: str | None = None) -> ParsedLog:
+        """The events of the group (None: of all groups) in the log. The variant is that of the last coordinator line."""
         log = ParsedLog(dialect=self.name)
         for number, line in enumerate(lines, start=1):
             log.lines += 1
-            prefix = _COORDINATOR.search(line)
-            if prefix is None:
-                if not clock.is_stamped(line[:80]):
-                    log.continuation += 1
-                else:
-                    log.other += 1
-                continue
-            log.variant = SCALA if prefix["scala"] or prefix["store"] else JAVA
-            message = _LOGGER.sub("", line[prefix.end() :].rstrip("\r\n"))
-            place = Place(file, number, message)
-            at_ms = clock.read(line[: prefix.start()])
-            event = None if at_ms is None else read_message(message, at_ms, place)
-            if event is not None:
-                log.understood += 1
-                log.events.append(replace(event, source=prefix["java"] or prefix["scala"] or prefix["store"] or ""))
-            elif at_ms is not None and _is_harmless(message, prefix, line[: prefix.start()]):
-                log.harmless += 1
+            if _MARKS[0] in line or _MARKS[1] in line:
+                _read_line(Place(file, number, line), clock, group, log)
+            elif clock.is_stamped(line[:80]):
+                log.other += 1
             else:
-                log.puzzle(place)
+                log.continuation += 1
         return log
+
+
+def _read_line(whole: Place, clock: Clock, group: str | None, log: ParsedLog) -> None:
+    """Takes a line of the coordinator into the account."""
+    line = unwrap(whole.text)
+    prefix = _COORDINATOR.search(line.text)
+    if prefix is None:
+        log.other += 1
+        return
+    log.variant = SCALA if prefix["scala"] or prefix["store"] else JAVA
+    if group is not None and group not in line.text and (another := _NAMED_GROUP.search(line.text, prefix.end())):
+        log.other += 1  # a busy broker has thousands of groups: their lines are counted, not read
+        log.groups[another[1]] += 1
+        return
+    head = line.text[: prefix.start()]
+    place = replace(whole, text=message_in(line.text, prefix.end()))
+    at_ms = clock.read(head) or clock.read(line.stamp)
+    event = None if at_ms is None else read_message(place.text, at_ms, place)
+    if event is not None:
+        log.groups.update([event.group] if event.group else [])
+        if group is None or event.group in {group, ""}:
+            log.events.append(replace(event, source=prefix["java"] or prefix["scala"] or prefix["store"] or ""))
+        if event.kind == "rebalance" and event.reason == "other":
+            log.puzzle(place, group)
+        else:
+            log.understood += 1
+    elif at_ms is not None and _is_harmless(place.text, prefix, f"{head} {line.level}"):
+        log.harmless += 1
+    else:
+        log.puzzle(place, group)
 
 
 def _is_harmless(message: str, prefix: re.Match[str], head: str) -> bool:

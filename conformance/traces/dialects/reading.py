@@ -9,19 +9,24 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import chain, islice
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.traces.dialects import DIALECTS
-from groupspec.conformance.traces.dialects.base import Clock, Dialect, LogEvent, ParsedLog
+from groupspec.conformance.traces.dialects.base import Dialect, LogEvent, ParsedLog
+from groupspec.conformance.traces.dialects.times import Clock
 
 _SAMPLE_LINES: Final = 5000
 _LEAST_SCORE: Final = 0.05
+_LINES_BETWEEN_WORDS: Final = 10_000
+_MIB: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,34 +36,64 @@ class Skipped:
     file: str
     dialect: str
     why: str
+    unreadable: bool = False
+    """It may be a log of the coordinator: nobody could look."""
 
 
 @dataclass(slots=True)
 class Logs:
-    """Everything that was read: the accounts of the files, those left out, and all events in the order of time."""
+    """Everything that was read: the accounts of the files, those left out, and the group's events in the order of time."""
 
     parsed: dict[str, ParsedLog] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
     events: list[LogEvent] = field(default_factory=list)
 
-    def groups(self) -> dict[str, int]:
+    def groups(self) -> Counter[str]:
         """Each group that the logs name, with its number of events."""
-        counted: dict[str, int] = {}
-        for event in self.events:
-            if event.group:
-                counted[event.group] = counted.get(event.group, 0) + 1
-        return counted
+        return sum((parsed.groups for parsed in self.parsed.values()), Counter())
+
+    def doubts(self) -> list[str]:
+        """Why the logs may not have told everything about the group; nothing: they have."""
+        unread = sum(parsed.in_doubt for parsed in self.parsed.values())
+        doubts = [f"{unread} coordinator line(s) that may concern the group were not understood"] if unread else []
+        doubts += [f"{file} ends early: {parsed.cut_off}" for file, parsed in self.parsed.items() if parsed.cut_off]
+        return doubts + [f"{left.file}: {left.why}" for left in self.skipped if left.unreadable]
 
 
-def read_logs(paths: Sequence[Path], clock: Clock) -> Logs:
-    """Read every file in `paths`; folders stand for the files in them, a file named twice is read once.
+def log_files(paths: Sequence[Path]) -> list[Path]:
+    """The files that `paths` stand for: folders for the files in them, a file named twice once.
 
     Raises:
-        UsageProblem: a path does not exist or cannot be read, or none of the files is a log that we can use.
+        UsageProblem: a path does not exist, or a folder is empty.
+    """
+    found: dict[Path, Path] = {}
+    for path in paths:
+        if not path.exists():
+            raise UsageProblem("there is no such file or folder", where=str(path), next_step="check the path")
+        inside = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+        if not inside:
+            raise UsageProblem("the folder has no files", where=str(path), next_step="pass the log file itself")
+        for file in inside:
+            found.setdefault(file.resolve(), file)
+    return list(found.values())
+
+
+def read_logs(
+    files: Sequence[Path],
+    clock: Clock,
+    group: str | None = None,
+    megabytes_read: Callable[[int], None] = lambda _: None,
+) -> Logs:
+    """Read every file; a broker's log is kept only as far as it concerns the group (None: all groups).
+
+    `megabytes_read` is told of each MiB of a file (as it lies on the disk) that is done.
+
+    Raises:
+        UsageProblem: none of the files is a log that we can use.
     """
     logs = Logs()
-    for file in _files(paths):
-        _read_one(file, clock, logs)
+    for file in files:
+        _read_one(file, clock, group, logs, megabytes_read)
     if not logs.parsed:
         raise UsageProblem(
             "none of the files is a log that can be explained",
@@ -83,51 +118,33 @@ def recognise(lines: Sequence[str]) -> Dialect | None:
     return dialect if best >= _LEAST_SCORE else None
 
 
-def _files(paths: Sequence[Path]) -> list[Path]:
-    found: dict[Path, Path] = {}
-    for path in paths:
-        if not path.exists():
-            raise UsageProblem("there is no such file or folder", where=str(path), next_step="check the path")
-        inside = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
-        if not inside:
-            raise UsageProblem("the folder has no files", where=str(path), next_step="pass the log file itself")
-        for file in inside:
-            found.setdefault(file.resolve(), file)
-    return list(found.values())
-
-
-def _read_one(file: Path, clock: Clock, logs: Logs) -> None:
+def _read_one(file: Path, clock: Clock, group: str | None, logs: Logs, megabytes_read: Callable[[int], None]) -> None:
     name = str(file)
+    faults: list[str] = []
     try:
-        with _opened(file) as lines:
+        written = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+        with _opened(file, faults, megabytes_read) as lines:
             sample = list(islice(lines, _SAMPLE_LINES))
             if not any(line.strip() for line in sample):
-                logs.skipped.append(Skipped(name, "", "the file is empty"))
+                logs.skipped.append(Skipped(name, "", faults[0] if faults else "the file is empty", bool(faults)))
                 return
             dialect = recognise(sample)
             if dialect is None:
                 logs.skipped.append(Skipped(name, "", "not a log of a kind that is known"))
                 return
-            parsed = dialect.parse(name, _chain(sample, lines), clock)
+            parsed = dialect.parse(name, chain(sample, lines), replace(clock, latest=written), group)
     except NotTextError as problem:
         logs.skipped.append(Skipped(name, "", str(problem)))
         return
-    except (OSError, EOFError, zlib.error) as problem:
-        raise UsageProblem(
-            f"cannot read the log: {problem}",
-            where=name,
-            next_step="check permissions, or unpack the file and look at it",
-        ) from problem
+    except OSError as problem:
+        logs.skipped.append(Skipped(name, "", f"cannot be read: {problem.strerror or problem}", unreadable=True))
+        return
     if parsed is None:
         logs.skipped.append(Skipped(name, dialect.name, f"recognised as {dialect.name}; not supported yet"))
         return
+    parsed.cut_off = "; ".join(faults)
     logs.parsed[name] = parsed
     logs.events.extend(parsed.events)
-
-
-def _chain(sample: list[str], rest: Iterator[str]) -> Iterator[str]:
-    yield from sample
-    yield from rest
 
 
 class NotTextError(Exception):
@@ -135,13 +152,35 @@ class NotTextError(Exception):
 
 
 @contextmanager
-def _opened(file: Path) -> Iterator[Iterator[str]]:
-    """The file's lines, decoded and unpacked."""
+def _opened(file: Path, faults: list[str], megabytes_read: Callable[[int], None]) -> Iterator[Iterator[str]]:
+    """The file's lines, decoded and unpacked; what ends them early goes to `faults`."""
     with file.open("rb") as raw:
         packed = raw.peek(2)[:2] == b"\x1f\x8b"
         with gzip.open(raw) if packed else raw as stream:
-            head = stream.peek(4096)[:4096]
-            yield iter(io.TextIOWrapper(stream, encoding=_encoding(head), errors="backslashreplace"))
+            try:
+                head = stream.peek(4096)[:4096]
+            except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
+                faults.append(f"cannot be unpacked: {problem}")
+                yield iter(())
+                return
+            text = io.TextIOWrapper(stream, encoding=_encoding(head), errors="backslashreplace")
+            yield _watched(text, raw, faults, megabytes_read)
+
+
+def _watched(
+    text: Iterable[str], raw: BinaryIO, faults: list[str], megabytes_read: Callable[[int], None]
+) -> Iterator[str]:
+    """The lines, with a word every MiB; a truncated archive gives those before the break."""
+    told = 0
+    try:
+        for number, line in enumerate(text):
+            if number % _LINES_BETWEEN_WORDS == 0:
+                now = raw.tell() // _MIB
+                megabytes_read(now - told)
+                told = now
+            yield line
+    except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
+        faults.append(str(problem))
 
 
 def _encoding(head: bytes) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from groupspec.conformance.traces.dialects.base import Clock, ParsedLog
+from groupspec.conformance.traces.dialects.base import ParsedLog
+from groupspec.conformance.traces.dialects.times import Clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +23,9 @@ class RecognisedOnly:
         written = [line for line in lines if line.strip()]
         return sum(1 for line in written if self.mark.search(line)) / len(written) if written else 0.0
 
-    def parse(self, file: str, lines: Iterable[str], clock: Clock) -> ParsedLog | None:
+    def parse(self, file: str, lines: Iterable[str], clock: Clock, group: str | None = None) -> ParsedLog | None:
         """Nothing: the dialect is not supported yet."""
-        del file, lines, clock
+        del file, lines, clock, group
         return None
 
 

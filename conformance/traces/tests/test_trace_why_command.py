@@ -10,7 +10,9 @@ import pytest
 
 from groupspec.conformance.commands._trace_why import why
 from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.traces.dialects import Clock
 from groupspec.conformance.traces.tests.broker_lines import GROUP, BrokerLog, member_id
+from groupspec.conformance.traces.why import Question, explain_logs
 
 
 @pytest.fixture
@@ -104,10 +106,11 @@ def test_a_log_cut_off_in_a_line_is_explained_and_the_line_shown(
     file = tmp_path / "server.log"
     log.prepare(3, f"removing member {member_id('a')} on heartbeat expiration.")
     file.write_text(log.text()[:-170])
-    assert run(GROUP, file) == 0
+    assert run(GROUP, file) == 4
     shown = capsys.readouterr().out
     assert "1 not understood" in shown
     assert "not understood, line 15: Preparing to rebalance" in shown
+    assert "not sure: 1 coordinator line(s)" in shown
 
 
 def test_client_logs_are_named_and_do_not_stop_the_rest(
@@ -120,6 +123,63 @@ def test_client_logs_are_named_and_do_not_stop_the_rest(
     assert run(GROUP, tmp_path) == 0
     assert "recognised as librdkafka log; not supported yet" in capsys.readouterr().out
     assert "recognised as librdkafka log; not supported yet" in refused(GROUP, tmp_path / "client.log")
+
+
+def test_a_line_about_another_group_that_is_not_understood_leaves_no_doubt(log: BrokerLog, tmp_path: Path) -> None:
+    file = tmp_path / "server.log"
+    log.say("The moon rose over group payments.")
+    file.write_text(log.text())
+    assert run(GROUP, file) == 0
+    log.say(f"The moon rose over group {GROUP}.")
+    file.write_text(log.text())
+    assert run(GROUP, file) == 4
+
+
+def test_lines_whose_time_cannot_be_read_are_no_answer_and_no_usage_error(
+    log: BrokerLog, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "server.log"
+    file.write_text(log.text().replace("2026-03-01 ", ""))
+    assert run(GROUP, file) == 4
+    assert "not sure: 14 coordinator line(s)" in capsys.readouterr().out
+
+
+def test_a_truncated_archive_is_read_as_far_as_it_goes_beside_the_others(log: BrokerLog, tmp_path: Path) -> None:
+    (tmp_path / "server.log").write_text(log.text())
+    packed = gzip.compress(
+        b"".join(b"[2026-02-01 12:00:00,%03d] INFO nothing here (kafka.server.X)\n" % n for n in range(999))
+    )
+    (tmp_path / "server.log.1.gz").write_bytes(packed[: len(packed) // 2])
+    (tmp_path / "server.log.2.gz").write_bytes(packed[:12])
+    result_file = tmp_path.parent / f"{tmp_path.name}.json"
+    assert run(GROUP, tmp_path, "--json", result_file) == 4
+    result = json.loads(result_file.read_text())
+    assert len(result["rebalances"]) == 3
+    assert len(result["doubts"]) == 2
+
+
+def test_the_last_rebalances_are_shown_and_all_are_counted(
+    log: BrokerLog, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "server.log"
+    file.write_text(log.text())
+    run(GROUP, file, "--last", "1")
+    shown = capsys.readouterr().out
+    assert "3 rebalance(s)" in shown
+    assert "the last 1 of 3" in shown
+    assert "#3 session_timeout" in shown
+    assert "#2" not in shown
+    run(GROUP, file, "--since", "30s")
+    assert "1 rebalance(s)" in capsys.readouterr().out
+
+
+def test_only_the_events_of_the_group_asked_for_are_kept(log: BrokerLog, tmp_path: Path) -> None:
+    other = [line.replace(GROUP, f"group-{number}") for number in range(50) for line in log.lines]
+    file = tmp_path / "server.log"
+    file.write_text("\n".join(other + log.lines))
+    answer = explain_logs(Question(GROUP), [file], Clock())
+    assert len(answer.logs.events) == len(log.lines)
+    assert len(answer.logs.groups()) == 51
 
 
 def test_a_group_that_is_not_there_lists_those_that_are(log: BrokerLog, tmp_path: Path) -> None:
@@ -149,10 +209,13 @@ def test_what_is_no_log_is_refused(tmp_path: Path, content: bytes, why_not: str)
     assert "broker group-coordinator log" in message, "says what would have been accepted"
 
 
-def test_a_broken_archive_is_refused(log: BrokerLog, tmp_path: Path) -> None:
+def test_a_broken_archive_leaves_a_doubt(log: BrokerLog, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "server.log.gz"
     file.write_bytes(gzip.compress(log.text().encode())[:-30])
-    assert "cannot read the log" in refused(GROUP, file)
+    assert run(GROUP, file) == 4
+    assert f"not sure: {file} ends early" in capsys.readouterr().out
+    file.write_bytes(gzip.compress(log.text().encode())[:12])
+    assert "cannot be unpacked" in refused(GROUP, file)
 
 
 def test_paths_that_are_not_there_are_refused(tmp_path: Path) -> None:

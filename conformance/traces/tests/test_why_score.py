@@ -19,7 +19,7 @@ from rich.table import Table
 
 from groupspec.conformance.traces.dialects import Clock
 from groupspec.conformance.traces.findings import Rebalance
-from groupspec.conformance.traces.why import explain_logs
+from groupspec.conformance.traces.why import Question, explain_logs
 
 CAPTURES = Path(__file__).parent.parent / "captures"
 NAMES = sorted(folder.name for folder in CAPTURES.iterdir() if folder.is_dir())
@@ -134,7 +134,7 @@ def test_causes_and_members_are_right_on_recorded_logs(capsys: pytest.CaptureFix
     total = correct = 0
     missing: list[tuple[str, Expected]] = []
     for name in NAMES:
-        answer = explain_logs("g1", [CAPTURES / name / "broker.log"], Clock())
+        answer = explain_logs(Question("g1"), [CAPTURES / name / "broker.log"], Clock())
         expected = expectations(read_truth(name))
         verdicts = judge(answer.explanation.rebalances, expected)
         assert len(verdicts) == len(answer.explanation.rebalances), f"{name}: a rebalance that no action explains"
@@ -155,7 +155,7 @@ def test_causes_and_members_are_right_on_recorded_logs(capsys: pytest.CaptureFix
 
 def test_a_static_member_that_returns_in_time_causes_no_rebalance() -> None:
     truth = read_truth("07a-static-restart")
-    answer = explain_logs("g1", [CAPTURES / "07a-static-restart" / "broker.log"], Clock())
+    answer = explain_logs(Question("g1"), [CAPTURES / "07a-static-restart" / "broker.log"], Clock())
     back_ms = next(
         int(str(action["ts"])) for action in truth.actions if "static member returns" in str(action.get("cause"))
     )
@@ -165,7 +165,7 @@ def test_a_static_member_that_returns_in_time_causes_no_rebalance() -> None:
 
 
 def test_the_member_that_the_group_waited_for_is_blamed_and_the_newcomer_is_named() -> None:
-    answer = explain_logs("g1", [CAPTURES / "05a-abandoned-java" / "broker.log"], Clock())
+    answer = explain_logs(Question("g1"), [CAPTURES / "05a-abandoned-java" / "broker.log"], Clock())
     [waited] = [one for one in answer.explanation.rebalances if one.cause == "abandoned_consumer"]
     assert waited.member == "m1"
     assert [(part.role, part.cause, part.member) for part in waited.contributions] == [
@@ -176,7 +176,7 @@ def test_the_member_that_the_group_waited_for_is_blamed_and_the_newcomer_is_name
 
 
 def test_leaving_without_a_reason_is_reported_with_what_else_it_can_be() -> None:
-    answer = explain_logs("g1", [CAPTURES / "01-join-leave" / "broker.log"], Clock())
+    answer = explain_logs(Question("g1"), [CAPTURES / "01-join-leave" / "broker.log"], Clock())
     by_librdkafka, by_java = [one for one in answer.explanation.rebalances if one.cause == "leave"]
     assert (by_librdkafka.member, by_librdkafka.alternatives) == ("m2", ("poll_timeout",))
     assert (by_java.member, by_java.alternatives) == ("m1", ())
@@ -185,7 +185,7 @@ def test_leaving_without_a_reason_is_reported_with_what_else_it_can_be() -> None
 @pytest.mark.parametrize("name", NAMES)
 def test_every_line_of_the_recorded_logs_is_accounted_for(name: str) -> None:
     file = CAPTURES / name / "broker.log"
-    [parsed] = explain_logs("g1", [file], Clock()).logs.parsed.values()
+    [parsed] = explain_logs(Question("g1"), [file], Clock()).logs.parsed.values()
     assert parsed.not_understood == 0, parsed.samples
     assert parsed.lines == len(file.read_text().splitlines())
     assert parsed.lines == parsed.understood + parsed.harmless + parsed.other + parsed.continuation
@@ -194,7 +194,7 @@ def test_every_line_of_the_recorded_logs_is_accounted_for(name: str) -> None:
 def test_evidence_quotes_the_log() -> None:
     file = CAPTURES / "02a-slow-java" / "broker.log"
     lines = file.read_text().splitlines()
-    for rebalance in explain_logs("g1", [file], Clock()).explanation.rebalances:
+    for rebalance in explain_logs(Question("g1"), [file], Clock()).explanation.rebalances:
         assert rebalance.evidence
         for place in rebalance.evidence:
             assert place.text in lines[place.line - 1]

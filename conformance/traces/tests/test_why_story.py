@@ -8,13 +8,15 @@ from groupspec.conformance.traces.dialects import Clock
 from groupspec.conformance.traces.dialects.broker import BrokerCoordinatorLog
 from groupspec.conformance.traces.findings import Explanation, Rebalance
 from groupspec.conformance.traces.tests.broker_lines import GROUP, BrokerLog, member_id
-from groupspec.conformance.traces.why import advice, explain
+from groupspec.conformance.traces.why import Question, advice, explain
+
+OF_THE_GROUP = Question(GROUP)
 
 
-def told(log: BrokerLog, group: str = GROUP) -> Explanation:
+def told(log: BrokerLog, question: Question = OF_THE_GROUP, not_understood: int = 0) -> Explanation:
     parsed = BrokerCoordinatorLog().parse("server.log", log.lines, Clock())
-    assert parsed.not_understood == 0, parsed.samples
-    return explain(group, parsed.events)
+    assert parsed.not_understood == not_understood, parsed.samples
+    return explain(question, parsed.events)
 
 
 def last(log: BrokerLog) -> Rebalance:
@@ -68,6 +70,90 @@ def test_a_silent_leave_can_be_a_poll_timeout_and_its_return_a_rejoin(pair: Brok
     left, back = told(pair).rebalances[-2:]
     assert (left.cause, left.alternatives) == ("leave", ("poll_timeout",))
     assert (back.cause, back.alternatives) == ("join", ("rejoin",))
+
+
+def test_a_silent_member_that_is_back_soon_after_a_long_quiet_time_polled_too_late(pair: BrokerLog) -> None:
+    pair.leave("b", "not provided", after_ms=300_100)
+    pair.prepare_leave(2, "b")
+    pair.form(3, 1)
+    pair.join("b", 3, 2, life=1, after_ms=7_000)
+    left, back = told(pair).rebalances[-2:]
+    assert (left.cause, left.member, left.alternatives) == ("poll_timeout", "b", ("leave",))
+    assert (back.cause, back.alternatives) == ("rejoin", ("join",))
+
+
+def test_a_member_that_joined_less_than_a_poll_interval_ago_had_polled_and_was_restarted(pair: BrokerLog) -> None:
+    pair.leave("b", "not provided", after_ms=20_000)
+    pair.prepare_leave(2, "b")
+    pair.form(3, 1)
+    pair.join("b", 3, 2, life=1, after_ms=7_000)
+    left, back = told(pair).rebalances[-2:]
+    assert (left.cause, left.alternatives) == ("leave", ("poll_timeout",))
+    assert "it was restarted, or it polled too late" in advice(left)
+    assert (back.cause, back.alternatives) == ("join", ("rejoin",))
+    short = Question(GROUP, max_poll_interval_ms=6_000)
+    assert [one.cause for one in told(pair, short).rebalances[-2:]] == ["poll_timeout", "rejoin"]
+
+
+def test_silent_members_that_are_back_soon_one_after_the_other_are_a_rolling_restart(pair: BrokerLog) -> None:
+    pair.leave("a", "the consumer is being closed", after_ms=400_000)
+    pair.prepare_leave(2, "a")
+    pair.form(3, 1)
+    pair.join("a", 3, 2, life=1, after_ms=7_000)
+    pair.leave("b", "not provided", after_ms=400_000)
+    pair.prepare_leave(4, "b")
+    pair.form(5, 1)
+    pair.join("b", 5, 2, life=1, after_ms=7_000)
+    assert [one.cause for one in told(pair).rebalances[-2:]] == ["leave", "join"]
+
+
+def test_members_that_share_a_client_id_are_told_apart_by_their_member_ids() -> None:
+    log = BrokerLog()
+    log.join("app", 0, 1, life=1)
+    log.join("app", 1, 2, life=2)
+    log.say(f"Member {member_id('app', 1)} in group {GROUP} has failed, removing it from the group.", 500_000)
+    log.prepare(2, f"removing member {member_id('app', 1)} on heartbeat expiration.")
+    log.form(3, 1)
+    log.join("app", 3, 2, life=3)
+    first, second, expelled, third = told(log).rebalances
+    assert [first.member, second.member] == ["app (00000001)", "app (00000002)"]
+    assert (expelled.cause, expelled.member) == ("session_timeout", "app (00000001)")
+    # Nobody can say whether this one is the expelled one's successor.
+    assert (third.cause, third.member, third.alternatives) == ("join", "app (00000003)", ("rejoin",))
+
+
+def test_a_restart_that_overlaps_with_the_dead_member_keeps_its_name(pair: BrokerLog) -> None:
+    pair.join("b", 2, 3, life=1)
+    pair.say(f"Member {member_id('b')} in group {GROUP} has failed, removing it from the group.", 45_000)
+    pair.prepare(3, f"removing member {member_id('b')} on heartbeat expiration.")
+    pair.form(4, 2)
+    assert (last(pair).cause, last(pair).member) == ("session_timeout", "b")
+
+
+def test_soon_after_a_load_the_coordinator_may_be_to_blame(pair: BrokerLog) -> None:
+    pair.say(f"Loaded classic group {GROUP} with 3 members.", 60_000)
+    pair.rejoin("Updating metadata for member", "b", 2, "not provided", after_ms=5_000)
+    pair.form(3, 3)
+    rejoined = last(pair)
+    assert (rejoined.cause, rejoined.member) == ("coordinator_restart", "b")
+    assert rejoined.alternatives == ("subscription_change", "metadata_change")
+    pair.say(f"Member {member_id('b')} in group {GROUP} has failed, removing it from the group.", 40_000)
+    pair.prepare(3, f"removing member {member_id('b')} on heartbeat expiration.")
+    pair.form(4, 2)
+    assert (last(pair).cause, last(pair).alternatives) == ("session_timeout", ("coordinator_restart",))
+    pair.say(f"Member {member_id('a')} in group {GROUP} has failed, removing it from the group.", 90_000)
+    pair.prepare(4, f"removing member {member_id('a')} on heartbeat expiration.")
+    pair.form(5, 1)
+    assert (last(pair).cause, last(pair).alternatives) == ("session_timeout", ())
+
+
+def test_what_came_before_since_is_read_and_not_shown(pair: BrokerLog) -> None:
+    pair.say(f"Member {member_id('b')} in group {GROUP} has failed, removing it from the group.", 500_000)
+    pair.prepare(2, f"removing member {member_id('b')} on heartbeat expiration.")
+    pair.form(3, 1)
+    pair.join("b", 3, 2, life=1, after_ms=200_000)
+    [back] = told(pair, Question(GROUP, since=lambda last_ms: last_ms - 60_000)).rebalances
+    assert (back.cause, back.member) == ("rejoin", "b")
 
 
 def test_two_members_removed_in_one_request(pair: BrokerLog) -> None:
@@ -301,15 +387,26 @@ def test_a_log_that_begins_in_the_middle() -> None:
 def test_a_reason_that_is_not_known_is_unknown_and_quoted(pair: BrokerLog) -> None:
     pair.prepare(2, "the moon is full")
     pair.form(3, 2)
-    assert last(pair).cause == "unknown"
-    assert "moon" in last(pair).evidence[0].text
+    unknown = told(pair, not_understood=1).rebalances[-1]
+    assert unknown.cause == "unknown"
+    assert "moon" in unknown.evidence[0].text
 
 
 def test_groups_of_one_log_are_kept_apart(pair: BrokerLog) -> None:
     pair.say(f"Preparing to rebalance group other in state PreparingRebalance with old generation 5 "
              f"(reason: removing member {member_id('z')} on heartbeat expiration.).")  # fmt: skip
     assert len(told(pair).rebalances) == 2
-    assert [one.member for one in told(pair, "other").rebalances] == ["z"]
+    assert [one.member for one in told(pair, Question("other")).rebalances] == ["z"]
+
+
+def test_a_static_member_of_the_consumer_protocol_is_named_by_its_instance() -> None:
+    log = BrokerLog()
+    prefix = f"[GroupId {GROUP}]"
+    log.say(f"{prefix} Static member OAtfZ with instance id i1 joins the consumer group using the consumer protocol.")
+    log.say(f"{prefix} Bumped group epoch to 1 with metadata hash 77.")
+    log.say(f"{prefix} Member OAtfZ fenced from the group because the member session expired.", 50_000)
+    log.say(f"{prefix} Bumped group epoch to 2 with metadata hash 77.")
+    assert [(one.cause, one.member) for one in told(log).rebalances] == [("join", "i1"), ("session_timeout", "i1")]
 
 
 def test_groups_of_the_consumer_protocol() -> None:

@@ -1,0 +1,177 @@
+"""Times as log layouts print them: with a date or as seconds since 1970, with a zone, with the zone's name, or with none.
+
+A time without a zone is read in the zone that the user gives (UTC unless told otherwise); a zone in the line wins. A zone's
+name that stands for several offsets (`CST`) is no guess to make: it is read only if the given zone has that name at that
+time. A date without a year (syslog, journald) is the last such day before the log was last written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from functools import cache
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+from groupspec.conformance.errors import UsageProblem
+
+_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_MONTH: Final = rf"(?P<month>{'|'.join(_MONTHS)})"
+_CLOCK: Final = r"(?P<time>\d\d:\d\d:\d\d)(?:[.,](?P<fraction>\d{1,9}))?"
+_LEVEL: Final = r"(?:INFO|WARN|ERROR|DEBUG|TRACE|FATAL)\b"
+_ZONE: Final = rf" ?(?P<zone>Z\b|[+-]\d\d(?::?\d\d)?(?!\d)|(?!{_LEVEL})[A-Z]{{3,5}}\b|[A-Z][a-z]+/[A-Z]\w+)?"
+
+# Tried in this order; of each form the last one in the line's head counts, because collectors put a time of their own in
+# front of the program's.
+_FORMS: Final = tuple(
+    re.compile(form)
+    for form in (
+        rf"(?P<year>\d{{4}})[-/](?P<number>\d\d)[-/](?P<day>\d\d)[ T]{_CLOCK}{_ZONE}",
+        rf"\b(?P<day>\d\d)[ /]{_MONTH}[ /](?P<year>\d{{4}})[ :]{_CLOCK}{_ZONE}",
+        rf"\b(?P<year>\d{{4}})(?P<number>\d\d)(?P<day>\d\d)[ T]{_CLOCK}{_ZONE}",
+        r"\b(?P<year>20\d\d)(?P<number>\d\d)(?P<day>\d\d)T?(?P<time>[0-2]\d[0-5]\d[0-5]\d)[.,]?(?P<fraction>\d{3})\b",
+        r"(?<![\d.,:-])(?P<epoch>1\d{9})(?:[.,]?(?P<fraction>\d{3}(?:\d{3}){0,2}))?(?![\d.,:-])",
+        rf"\b{_MONTH} +(?P<day>\d\d?) {_CLOCK}{_ZONE}",
+    )
+)
+_LOOKS_STAMPED: Final = re.compile(r"\d\d:\d\d:\d\d|\d{10}")
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Reads the time stamps of log lines.
+
+    zone    meant where a line prints none
+    latest  when the log was last written: no line is later (used where a date has no year)
+    """
+
+    zone: tzinfo = UTC
+    latest: datetime | None = None
+
+    def is_stamped(self, head: str) -> bool:
+        """Whether `head` looks as if it held a time stamp of any form."""
+        return _LOOKS_STAMPED.search(head) is not None
+
+    def read(self, head: str) -> int | None:
+        """Milliseconds since 1970 of the time stamp in `head`; None when there is none, or no valid one.
+
+        Raises:
+            UsageProblem: the line names a time zone that can mean several offsets, and `zone` does not settle it.
+        """
+        for form in _FORMS:
+            found = None
+            for found in form.finditer(head):  # noqa: B007 - the last one is wanted
+                pass
+            if found is not None:
+                return self._moment(found)
+        return None
+
+    def _moment(self, found: re.Match[str]) -> int | None:
+        said = found.groupdict()
+        fraction = timedelta(microseconds=int((said["fraction"] or "0")[:6].ljust(6, "0")))
+        if "epoch" in said:
+            return round((int(said["epoch"]) + fraction.total_seconds()) * 1000)
+        month = int(said["number"]) if "number" in said else _MONTHS.index(said["month"]) + 1
+        digits = said["time"].replace(":", "")
+        try:
+            moment = datetime(
+                int(said["year"]) if "year" in said else self._year(month, int(said["day"])),
+                month,
+                int(said["day"]),
+                int(digits[:2]),
+                int(digits[2:4]),
+                int(digits[4:]),
+            )
+        except ValueError:
+            return None
+        zone = self._zone(said.get("zone") or "", moment)
+        return round((moment + fraction).replace(tzinfo=zone).timestamp() * 1000)
+
+    def _year(self, month: int, day: int) -> int:
+        latest = (self.latest or datetime.now(UTC)).astimezone(self.zone)
+        return latest.year - ((month, day) > (latest.month, latest.day))
+
+    def _zone(self, name: str, moment: datetime) -> tzinfo:
+        """The zone that a line prints: an offset, a place, an abbreviation; the one that the user gave if it prints none."""
+        if not name:
+            return self.zone
+        if name in {"Z", "UTC", "GMT"}:
+            return UTC
+        if name[0] in "+-":
+            digits = name[1:].replace(":", "").ljust(4, "0")
+            offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
+            return timezone(-offset if name[0] == "-" else offset)
+        if "/" in name:
+            try:
+                return ZoneInfo(name)
+            except (ZoneInfoNotFoundError, ValueError, OSError):
+                return self.zone
+        if moment.replace(tzinfo=self.zone).tzname() == name:
+            return self.zone
+        return _abbreviated(name) or self.zone
+
+
+def _abbreviated(name: str) -> tzinfo | None:
+    """The offset that an abbreviation stands for; None when no zone has it (then it was some other word)."""
+    offsets = _abbreviations().get(name, frozenset())
+    if len(offsets) > 1:
+        raise UsageProblem(
+            f"the log prints the time zone {name}, which can mean {', '.join(sorted(map(_spelled, offsets)))}",
+            where="the time stamps of the log",
+            allowed="a zone that has this name at that time",
+            next_step="say which it is: --timezone, for example --timezone America/Chicago",
+        )
+    return timezone(next(iter(offsets))) if offsets else None
+
+
+@cache
+def _abbreviations() -> dict[str, frozenset[timedelta]]:
+    """Every abbreviation in use, with the offsets that it stands for somewhere."""
+    found: dict[str, set[timedelta]] = {}
+    year = datetime.now(UTC).year
+    for name in available_timezones():
+        for month in (1, 7):
+            moment = datetime(year, month, 1, tzinfo=ZoneInfo(name))
+            offset = moment.utcoffset()
+            if offset is not None:
+                found.setdefault(str(moment.tzname()), set()).add(offset)
+    return {name: frozenset(offsets) for name, offsets in found.items()}
+
+
+def _spelled(offset: timedelta) -> str:
+    return f"UTC{timezone(offset).tzname(None)[3:] or '+00:00'}"
+
+
+_DURATION: Final = re.compile(r"(\d+)\s*([smhd])")
+_UNIT_MS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+def since(text: str, clock: Clock) -> Callable[[int], int]:
+    """Reads `--since`: a time, or a duration that counts back from the last line.
+
+    Args:
+        text: `2026-03-01 12:00`, `2026-03-01T12:00:00+01:00`, `2026-03-01`, or `90s`, `30m`, `2h`, `7d`.
+        clock: Its zone is that of a time without one.
+
+    Returns:
+        From the time of the last line to the first that is wanted, both in milliseconds since 1970.
+
+    Raises:
+        UsageProblem: `text` is neither.
+    """
+    duration = _DURATION.fullmatch(text.strip())
+    if duration:
+        length_ms = int(duration[1]) * _UNIT_MS[duration[2]]
+        return lambda last_ms: last_ms - length_ms
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise UsageProblem(
+            f"{text!r} is no time",
+            where="--since",
+            allowed="a time such as '2026-03-01 12:00', or how long before the last line: 30m, 2h, 7d",
+        ) from None
+    first_ms = round((moment if moment.tzinfo else moment.replace(tzinfo=clock.zone)).timestamp() * 1000)
+    return lambda _: first_ms

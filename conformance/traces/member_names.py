@@ -1,0 +1,90 @@
+"""What members are called: the client id, as long as that tells them apart.
+
+The coordinator puts the client id (of a static member: the group.instance.id) in front of the member id that it makes up.
+Many applications leave the client id at its default, and then all their members have one name. Two members that live side by
+side under one client id are therefore told apart by the first digits of their member ids. A restart is no such case: the new
+process joins while the coordinator still waits for the heartbeats of the old one, which is expelled soon after.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final
+
+from groupspec.conformance.traces.dialects import LogEvent
+
+RESTART_MS: Final = 60_000
+"""So long at most a dead member is still counted beside its successor: session.timeout.ms is 45 s by default."""
+
+_MEMBER_ID: Final = re.compile(
+    r"(?P<client>.+)-(?P<digits>[0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+)
+_GONE: Final = frozenset({"left", "pending_left", "pending_expired", "epoch_left"})
+_EXPELLED: Final = frozenset({"session_expired", "dropped", "sync_expired", "epoch_fenced"})
+
+
+def client_of(member_id: str) -> str:
+    """The client id (static members: group.instance.id) that the coordinator put in front of the member id."""
+    found = _MEMBER_ID.fullmatch(member_id)
+    return found["client"] if found else member_id
+
+
+@dataclass(slots=True)
+class _Life:
+    """When a member id was first and last heard of; `expelled`: the coordinator ended it."""
+
+    first_ms: int
+    last_ms: int
+    ended: bool = False
+    expelled: bool = False
+
+
+class MemberNames:
+    """Names for the members of one group.
+
+    Args:
+        events: All events of the group, in the order of time.
+    """
+
+    def __init__(self, events: Iterable[LogEvent]) -> None:
+        self.shared = _shared_clients(events)
+        """Client ids under which several members live side by side."""
+
+    def of(self, member_id: str, instance_id: str = "", client_id: str = "") -> str:
+        """How the member is called."""
+        client = instance_id or client_id or client_of(member_id)
+        found = _MEMBER_ID.fullmatch(member_id)
+        return f"{client} ({found['digits']})" if client in self.shared and found and not instance_id else client
+
+    def is_shared(self, member_id: str) -> bool:
+        """Whether other members have its client id too, so that nobody can say which of them comes back."""
+        return client_of(member_id) in self.shared
+
+
+def _shared_clients(events: Iterable[LogEvent]) -> frozenset[str]:
+    lives: dict[str, dict[str, _Life]] = {}
+    last_ms = 0
+    for event in events:
+        last_ms = event.at_ms
+        for member_id in event.member_ids:
+            life = lives.setdefault(client_of(member_id), {}).setdefault(member_id, _Life(last_ms, last_ms))
+            if not life.ended:
+                life.last_ms = last_ms
+            expelled = event.kind in _EXPELLED or event.reason in {"session_expired", "sync_expired"}
+            life.ended = life.ended or expelled or event.kind in _GONE or event.reason == "left"
+            life.expelled = life.expelled or expelled
+    return frozenset(
+        client
+        for client, of_client in lives.items()
+        if any(_side_by_side(one, other, last_ms) for one, other in combinations(of_client.values(), 2))
+    )
+
+
+def _side_by_side(one: _Life, other: _Life, last_ms: int) -> bool:
+    """Whether two members lived at the same time, and not as a dead one and its successor."""
+    ends_ms = min(life.last_ms if life.ended else last_ms for life in (one, other))
+    overlap_ms = ends_ms - max(one.first_ms, other.first_ms)
+    return overlap_ms > (RESTART_MS if one.expelled or other.expelled else 0)
