@@ -427,11 +427,12 @@ _BUGS: Final = (
             "H1",
             "H2",
         ),
-        symptom=("Group with a slow leader assignment loses members; CPU at 100% while a rebalance waits."),
+        symptom=("Group with a slow leader assignment loses its leader; CPU at 100% while a rebalance waits."),
         trigger=(
-            "(a) heartbeats are off until SyncGroup completes: assignment longer than session.timeout evicts "
-            "the waiting followers; (b) with HB off its timer stays expired, so time-to-next-poll is 0 and "
-            "poll spins."
+            "(a) heartbeats are off until SyncGroup completes: a member whose SyncGroup is not yet with the "
+            "coordinator (the leader while it computes; who is slow to send) is evicted after "
+            "session.timeout; a parked SyncGroup is alive; (b) with HB off its timer stays expired, so "
+            "time-to-next-poll is 0 and poll spins."
         ),
         shows_on=("W (no Heartbeat between Join response and Sync response), T"),
         mutation=(
@@ -1317,23 +1318,22 @@ _BUGS: Final = (
     ),
     KnownBug(
         id="P80",
-        source="KAFKA-13419 / 13406 / 14016 chain",
-        client="Java classic",
-        versions="13406: 2.8.2 / 3.0.1 / 3.1.0; 13419: 3.2.0; 14639: 3.4.1",
+        source="KAFKA-13406 (PR 11439)",
+        client="Java assignor",
+        versions="2.8.2 / 3.0.1 / 3.1.0",
         severity="DUP, STUCK",
-        rules=(
-            "K1",
-            "K3",
-        ),
+        rules=("K3",),
         symptom=("Stuck rebalances: cooperative assignment validation fails."),
         trigger=(
             "Gen 1 owned {p}; gen 2: JoinGroup ok but SyncGroup answered REBALANCE_IN_PROGRESS (others got "
-            "gen 2's assignment); member joins gen 3 claiming {p} as if from the newest generation."
+            "gen 2's assignment, {p} with it); member joins gen 3 claiming {p} as if from gen 2, which Kafka's "
+            "clients still do (KAFKA-13891 was reverted); the leader takes its own resolution of the two claims for "
+            "a breach of the cooperative protocol."
         ),
-        shows_on=("W (ownedPartitions + generation in third JoinGroup)"),
+        shows_on=("W (no SyncGroup of the leader for crafted JoinGroup response), A"),
         mutation=(
-            "Send owned partitions with the generation of the last JoinGroup response rather than of the last "
-            "completed Sync."
+            "Check the finished cooperative assignment against the claims as they came, instead of against what the "
+            "assignor made of them, and raise."
         ),
     ),
     KnownBug(
@@ -1370,6 +1370,22 @@ _BUGS: Final = (
         mutation=(
             "Decide eager/cooperative from config[0] in join-prepare and from the negotiated protocol in join-complete."
         ),
+    ),
+    KnownBug(
+        id="P83",
+        source="KAFKA-13563 (PR 11631)",
+        client="Java classic",
+        versions="2.6.2-3.1.0 (the fix of P01 brought it); fixed 3.1.1 / 3.2.0",
+        severity="STUCK",
+        rules=("D2",),
+        symptom=("With assign() and a group id, commits fail for ever once the coordinator has moved or gone."),
+        trigger=(
+            "The marker of a pending lookup is cleared by the heartbeat thread and by whoever waits for the coordinator; "
+            "with manual assignment there is no such thread, and only the first position waits: the second lookup's "
+            "marker stays."
+        ),
+        shows_on=("W (no FindCoordinator, no OffsetCommit after the second loss)"),
+        mutation=("Clear the marker only where somebody waits for the lookup, and send a commit without waiting."),
     ),
 )
 

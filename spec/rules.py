@@ -24,16 +24,19 @@ _RULES: Final = (
         applies_to="any",
         level="must",
         statement=(
-            "On a disconnect, request timeout, NOT_COORDINATOR or COORDINATOR_NOT_AVAILABLE for ANY "
-            "coordinator-bound request (join, sync, heartbeat, commit, offset fetch, leave) the client MUST "
-            "forget the coordinator, and every path that needs one (auto-commit and assign-only mode too) "
-            "MUST start a new lookup by itself; it MUST NOT forget it because of errors that say nothing "
-            "about it (REBALANCE_IN_PROGRESS, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, "
-            "throttling)."
+            "On a disconnect or request timeout of ANY coordinator-bound request, and on NOT_COORDINATOR or "
+            "COORDINATOR_NOT_AVAILABLE in answer to a join, sync, heartbeat, commit or offset fetch, the "
+            "client MUST forget the coordinator, and every path that needs one (auto-commit and assign-only "
+            "mode too) MUST start a new lookup by itself. Whoever leaves needs none: the same errors in answer "
+            "to LeaveGroup MAY be dropped (Java drops them). It MUST NOT forget the coordinator because of "
+            "errors that say nothing about it (REBALANCE_IN_PROGRESS, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, "
+            "FENCED_INSTANCE_ID, throttling)."
         ),
         sources=(
             "KAFKA-6362 (PR 4326)",
             "kafka-python #3082",
+            "Kafka AbstractCoordinator.CoordinatorResponseHandler.onFailure",
+            "Kafka AbstractCoordinator.LeaveGroupResponseHandler.handle (marks nothing unknown)",
         ),
         known_bugs=(
             "P04",
@@ -45,17 +48,21 @@ _RULES: Final = (
         applies_to="any",
         level="must",
         statement=(
-            "At most one FindCoordinator MUST be outstanding, and whatever way it ends (found, error, no "
-            "broker, caller cancelled) the pending-lookup marker MUST be cleared so that a later need sends a "
-            "new request."
+            "Whatever way a lookup of the coordinator ends (found, error, no broker, caller cancelled), the "
+            "pending-lookup marker MUST be cleared, so that a later need sends a new FindCoordinator. Whoever "
+            "needs the coordinator meanwhile shares the lookup that is out; a client MAY give one up that is "
+            "still unanswered, about once per retry backoff, and send another (Java's heartbeat thread does)."
         ),
         sources=(
             "KAFKA-10793 (PR 9671)",
             "KAFKA-4139",
+            "KAFKA-13563 (PR 11631)",
+            "Kafka AbstractCoordinator.HeartbeatThread.run (clearFindCoordinatorFuture)",
         ),
         known_bugs=(
             "P01",
             "P02",
+            "P83",
         ),
     ),
     Rule(
@@ -63,14 +70,21 @@ _RULES: Final = (
         applies_to="any",
         level="must",
         statement=(
-            "Repeated lookups, joins and coordinator retries MUST be spaced by at least the retry backoff, "
-            "and retriable coordinator errors (COORDINATOR_LOAD_IN_PROGRESS etc.) MUST be retried that way in "
-            "join, sync, commit and offset fetch: never a spin, never surfaced, never the end of membership, "
-            "never an unbounded retry inside a call with a deadline."
+            "What failed in a way that may pass (a lookup; a JoinGroup that found the coordinator loading, not "
+            "available or not there; a synchronous commit; an offset fetch) MUST be tried again, about "
+            "retry.backoff.ms later (KIP-580: give or take a fifth, and growing) or, if that is sooner, with "
+            "the application's next call, and never in a spin. In answer to JoinGroup or SyncGroup, "
+            "MEMBER_ID_REQUIRED, REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID and ILLEGAL_GENERATION ask for the "
+            "next JoinGroup at once. COORDINATOR_LOAD_IN_PROGRESS MUST NOT end the membership; in answer to "
+            "SyncGroup it MAY be raised before the member joins again (Java). No retry outlives the deadline "
+            "of its call."
         ),
         sources=(
             "KAFKA-13917 (PR 12180)",
             "sarama #2058 / #2214; librdkafka 2.0.0",
+            "KIP-580",
+            "Kafka AbstractCoordinator.joinGroupIfNeeded",
+            "Kafka AbstractCoordinator.ensureCoordinatorReady; Timer.sleep (no longer than the caller waits)",
         ),
         known_bugs=(
             "P03",
@@ -110,6 +124,33 @@ _RULES: Final = (
         ),
         sources=("kafka-go #509",),
         known_bugs=("P08",),
+    ),
+    Rule(
+        id="D7",
+        applies_to="internal",
+        level="must",
+        statement=(
+            "Discovery is on demand: while nothing that is asked for needs a coordinator the connection stays "
+            "INITIALIZED; the first event that needs one starts COORDINATOR_DISCOVERY; a failed lookup "
+            "returns to INITIALIZED and is tried again after the retry backoff for as long as something needs "
+            "it."
+        ),
+        sources=("Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'",),
+        known_bugs=(),
+    ),
+    Rule(
+        id="D8",
+        applies_to="java_style",
+        level="must",
+        statement=(
+            "With manual assignment there MUST be no join and no heartbeat; a coordinator is looked up only "
+            "for commits and committed offsets."
+        ),
+        sources=(
+            "KIP-62, 'Proposed Changes'",
+            "Chrząszcz, 'What does the heartbeat thread do in Kafka Consumer?' (2019)",
+        ),
+        known_bugs=(),
     ),
     Rule(
         id="J1",
@@ -200,7 +241,7 @@ _RULES: Final = (
             "below the ordinary request timeout, and MUST NOT overflow."
         ),
         sources=(
-            "KIP-62, 'Compatibility' (request timeout)",
+            "Kafka AbstractCoordinator.sendJoinGroupRequest (JOIN_GROUP_TIMEOUT_LAPSE)",
             "KAFKA-13126 (PR 11111)",
         ),
         known_bugs=("P18",),
@@ -316,14 +357,18 @@ _RULES: Final = (
         statement=(
             "Heartbeats MUST run from JoinGroup success until the next JoinGroup is sent or the member leaves "
             "or loses its identity: while waiting for SyncGroup, during listener callbacks, session teardown "
-            "and user processing; REBALANCE_IN_PROGRESS does not stop them and counts as a sign of life. (No "
-            "heartbeats are needed while a JoinGroup is outstanding: the broker counts it as alive.)"
+            "and user processing; REBALANCE_IN_PROGRESS does not stop them and counts as a sign of life. (None "
+            "are needed while a JoinGroup or SyncGroup is parked: the broker counts it as alive. A leader that "
+            "is computing has neither: in Java it holds the monitor that its heartbeat thread needs, and is "
+            "silent until SyncGroup is sent.)"
         ),
         sources=(
             "KIP-62, 'Proposed Changes'",
             "KAFKA-10134 / 10122 (PR 8834)",
             "sarama #1608 / #2110",
             "KAFKA-4160; kafka-python #1438",
+            "Kafka AbstractCoordinator.JoinGroupResponseHandler.handle (onLeaderElected in the monitor)",
+            "Kafka ClassicGroupMember.hasSatisfiedHeartbeat",
         ),
         known_bugs=(
             "P25",
@@ -373,11 +418,15 @@ _RULES: Final = (
         level="must",
         statement=(
             "Every heartbeat error MUST have an effect: REBALANCE_IN_PROGRESS, ILLEGAL_GENERATION and "
-            "UNKNOWN_MEMBER_ID set rejoin-needed; retriable errors reschedule; others surface."
+            "UNKNOWN_MEMBER_ID set rejoin-needed; NOT_COORDINATOR and COORDINATOR_NOT_AVAILABLE forget the "
+            "coordinator; FENCED_INSTANCE_ID is raised by the next poll(); any other one schedules the next "
+            "heartbeat after the retry backoff, and MAY be raised besides (Java raises none of them, "
+            "GROUP_AUTHORIZATION_FAILED neither)."
         ),
         sources=(
             "KAFKA-10134 follow-up (PR 9354)",
             "KAFKA-16215, KAFKA-16178 (PR 15311)",
+            "Kafka AbstractCoordinator.HeartbeatResponseHandler.handle; HeartbeatThread.run (its listener calls failHeartbeat)",
         ),
         known_bugs=(
             "P27",
@@ -389,12 +438,14 @@ _RULES: Final = (
         applies_to="any",
         level="should",
         statement=(
-            "If no successful heartbeat arrives for session.timeout the client MUST act locally (forget the "
-            "coordinator / treat ownership as doubtful), also while the connection is down."
+            "If for session.timeout no heartbeat succeeds at a coordinator that counts as known, the client "
+            "MUST act locally: forget the coordinator, or treat its ownership as doubtful. While none is known "
+            "there is none to forget, and a coordinator that is found starts the session anew."
         ),
         sources=(
             "KIP-62, 'Proposed Changes'",
-            "Kafka AbstractCoordinator.HeartbeatThread (session timeout expired)",
+            "Kafka AbstractCoordinator.HeartbeatThread.run (coordinatorUnknown before sessionTimeoutExpired)",
+            "Kafka AbstractCoordinator.FindCoordinatorResponseHandler.onSuccess (resetSessionTimeout)",
         ),
         known_bugs=(),
     ),
@@ -411,6 +462,21 @@ _RULES: Final = (
             "KAFKA-14729 (PR 13270)",
         ),
         known_bugs=("P30",),
+    ),
+    Rule(
+        id="H7",
+        applies_to="any",
+        level="should",
+        statement=(
+            "At most one heartbeat SHOULD be in flight ('in flight' is explicit state, set at send and "
+            "cleared on every outcome), and a failed one SHOULD be retried after the retry backoff, not after "
+            "the interval."
+        ),
+        sources=(
+            "Kafka AbstractCoordinator.HeartbeatThread (several in flight)",
+            "librdkafka rd_kafka_cgrp_heartbeat (one in flight)",
+        ),
+        known_bugs=(),
     ),
     Rule(
         id="P1",
@@ -433,14 +499,15 @@ _RULES: Final = (
         level="must",
         statement=(
             "Each application poll() (any timeout, any state of coordinator or records, any consuming entry "
-            "point) MUST reset the poll timer, being blocked inside poll() keeps it reset, and nothing else "
-            "may reset it."
+            "point) MUST reset the poll timer, and being blocked inside poll() keeps it reset. Besides, it "
+            "starts anew with the heartbeats, at the answer to JoinGroup; nothing else may reset it."
         ),
         sources=(
             "KIP-62, 'Proposed Changes'",
             "MINOR #5308",
             "KAFKA-16243 (PR 15372)",
             "librdkafka #4176 / #4256 / #4431",
+            "Kafka AbstractCoordinator.HeartbeatThread.enable; Heartbeat.resetTimeouts",
         ),
         known_bugs=(
             "P33",
@@ -543,10 +610,14 @@ _RULES: Final = (
         applies_to="java_style",
         level="must",
         statement=(
-            "The group metadata (member id, generation) visible in callbacks, commits and transactions MUST "
-            "be that of the assignment whose records the application holds."
+            "The group metadata (member id, generation) visible in callbacks, commits and transactions MUST be "
+            "that of the latest completed round: in an eager *revoked* that of the assignment which ends, in a "
+            "cooperative *revoked* and in *assigned* that of the one which begins."
         ),
-        sources=("KAFKA-9741 (PR 8325)",),
+        sources=(
+            "KAFKA-9741 (PR 8325)",
+            "Kafka ConsumerCoordinator.onJoinComplete (groupMetadata is set before invokePartitionsRevoked)",
+        ),
         known_bugs=("P42",),
     ),
     Rule(
@@ -641,10 +712,16 @@ _RULES: Final = (
         applies_to="any",
         level="must",
         statement=(
-            "At most one auto-commit MUST be in flight; its timer restarts at send; its in-flight mark MUST "
-            "be cleared on every outcome, including 'nothing to commit'."
+            "The auto-commit timer MUST restart at send, so that auto-commits are an interval apart however "
+            "late their answers are (after a retriable failure: the retry backoff). The next one MAY go out "
+            "while one is unanswered; a client that keeps an in-flight mark MUST clear it on every outcome, "
+            "including 'nothing to commit'."
         ),
-        sources=("KAFKA-6606 (PR 4641)",),
+        sources=(
+            "KAFKA-6606 (PR 4641)",
+            "Kafka ConsumerCoordinator.maybeAutoCommitOffsetsAsync (no in-flight guard)",
+            "Kafka CommitRequestManager.AutoCommitState (in-flight mark of the async consumer)",
+        ),
         known_bugs=("P48",),
     ),
     Rule(
@@ -699,12 +776,14 @@ _RULES: Final = (
         applies_to="any",
         level="must",
         statement=(
-            "A partition retained over a rebalance MUST keep position, pause state and any offset lookup "
-            "still in progress; paused partitions keep their position."
+            "A partition retained over a cooperative rebalance MUST keep position, pause state and any offset "
+            "lookup still in progress; paused partitions keep their position. (Eager retains nothing: what is "
+            "assigned again begins at its committed offset.)"
         ),
         sources=(
             "KAFKA-4547",
             "franz-go #98 (v1.2.2, completed v1.3.4)",
+            "Kafka SubscriptionState.assignFromSubscribed",
         ),
         known_bugs=(
             "P57",
@@ -743,17 +822,51 @@ _RULES: Final = (
         known_bugs=(),
     ),
     Rule(
+        id="O5",
+        applies_to="java_style",
+        level="must",
+        statement=(
+            "A partition is fetchable only with a valid position, not paused, and with nothing of it "
+            "buffered; the position moves when records are returned, not when they arrive; records whose "
+            "offset is not the expected one are dropped."
+        ),
+        sources=(
+            "'Learning Kafka with Python: a deep dive into consumers and rebalancing', 'High level overview of the consumer'",
+            "Kafka Fetcher, SubscriptionState.isFetchable",
+        ),
+        known_bugs=(),
+    ),
+    Rule(
+        id="O6",
+        applies_to="any",
+        level="must",
+        statement=(
+            "Without a committed offset the position comes from auto.offset.reset (earliest, latest, none: "
+            "none raises)."
+        ),
+        sources=(
+            "'Learning Kafka with Python: a deep dive into consumers and rebalancing', 'The consumers poll loop'",
+            "Kafka configuration auto.offset.reset",
+        ),
+        known_bugs=(),
+    ),
+    Rule(
         id="L1",
         applies_to="any",
         level="should",
         statement=(
-            "close() and unsubscribe() of a joined dynamic member MUST send LeaveGroup once: also with a "
-            "heartbeat in flight, a failing listener, a very short timeout, an only-pending member id, or the "
-            "cooperative protocol. A static member MUST NOT send it."
+            "By default close() and unsubscribe() of a joined dynamic member MUST send LeaveGroup once: also "
+            "with a heartbeat in flight, a failing listener, a very short timeout, an only-pending member id, "
+            "or the cooperative protocol; a static member MUST NOT send it. Where the application asked for "
+            "it, a static member leaves and a dynamic one stays (KIP-1092; Kafka Streams' members stay). A "
+            "member that is UNJOINED has nothing to leave, though it may have kept its id."
         ),
         sources=(
             "KAFKA-16639 (PR 16017)",
             "librdkafka 1.7.0 note (unsubscribe)",
+            "KIP-1092",
+            "Kafka AbstractCoordinator.shouldSendLeaveGroupRequest",
+            "Kafka configuration internal.leave.group.on.close (Streams, up to 4.0)",
         ),
         known_bugs=(
             "P61",
@@ -935,18 +1048,21 @@ _RULES: Final = (
         applies_to="any",
         level="should",
         statement=(
-            "ownedPartitions (and their generation) in JoinGroup MUST be what the member validly owns at that "
-            "moment: empty after identity loss, never carried over from a generation it did not complete."
+            "ownedPartitions in JoinGroup MUST be what the member owns at that moment: nothing after its "
+            "identity or generation was reset, nothing after an eager revocation, and whatever an unfinished "
+            "round did not take away. The generation beside them MUST NOT be later than that of the last "
+            "JoinGroup that was answered, and is -1 after a reset. (Java sends just that one, also when its "
+            "SyncGroup then failed: the change that reset it, KAFKA-13891, was reverted; the reference sends "
+            "that of the last completed round.)"
         ),
         sources=(
             "KIP-429",
             "KAFKA-12983 (PR 10986)",
-            "KAFKA-13419 / 13406 / 14016 chain",
+            "KAFKA-13419 (PR 11451)",
+            "KAFKA-13891 (PR 12140, reverted by PR 12794)",
+            "Kafka ConsumerCoordinator.metadata",
         ),
-        known_bugs=(
-            "P78",
-            "P80",
-        ),
+        known_bugs=("P78",),
     ),
     Rule(
         id="K2",
@@ -966,10 +1082,14 @@ _RULES: Final = (
         id="K3",
         applies_to="any",
         level="must",
-        statement=("The assignor MUST resolve conflicting claims by highest generation and drop claims that tie."),
+        statement=(
+            "An assignor that leaves partitions where they are claimed (sticky, cooperative-sticky) MUST "
+            "resolve conflicting claims by highest generation and drop claims that tie."
+        ),
         sources=(
             "KAFKA-12984, KAFKA-14639 (PR 10985, 13550); librdkafka 2.1.1-2.2",
-            "KAFKA-13419 / 13406 / 14016 chain",
+            "KAFKA-13406 (PR 11439)",
+            "Kafka AbstractStickyAssignor.allSubscriptionsEqual",
         ),
         known_bugs=(
             "P79",
@@ -989,48 +1109,6 @@ _RULES: Final = (
             "franz-go v1.13.0 (mixed balancers)",
         ),
         known_bugs=("P82",),
-    ),
-    Rule(
-        id="H7",
-        applies_to="any",
-        level="should",
-        statement=(
-            "At most one heartbeat SHOULD be in flight ('in flight' is explicit state, set at send and "
-            "cleared on every outcome), and a failed one SHOULD be retried after the retry backoff, not after "
-            "the interval."
-        ),
-        sources=(
-            "Kafka AbstractCoordinator.HeartbeatThread (several in flight)",
-            "librdkafka rd_kafka_cgrp_heartbeat (one in flight)",
-        ),
-        known_bugs=(),
-    ),
-    Rule(
-        id="D7",
-        applies_to="internal",
-        level="must",
-        statement=(
-            "Discovery is on demand: while nothing that is asked for needs a coordinator the connection stays "
-            "INITIALIZED; the first event that needs one starts COORDINATOR_DISCOVERY; a failed lookup "
-            "returns to INITIALIZED and is tried again after the retry backoff for as long as something needs "
-            "it."
-        ),
-        sources=("Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'",),
-        known_bugs=(),
-    ),
-    Rule(
-        id="D8",
-        applies_to="java_style",
-        level="must",
-        statement=(
-            "With manual assignment there MUST be no join and no heartbeat; a coordinator is looked up only "
-            "for commits and committed offsets."
-        ),
-        sources=(
-            "KIP-62, 'Proposed Changes'",
-            "Chrząszcz, 'What does the heartbeat thread do in Kafka Consumer?' (2019)",
-        ),
-        known_bugs=(),
     ),
     Rule(
         id="Q1",
@@ -1107,35 +1185,6 @@ _RULES: Final = (
         sources=(
             "Threading refactor proposal (Apache Kafka wiki), 'Consumer Poll Changes'",
             "'Learning Kafka with Python: a deep dive into consumers and rebalancing', 'The consumers poll loop'",
-        ),
-        known_bugs=(),
-    ),
-    Rule(
-        id="O5",
-        applies_to="java_style",
-        level="must",
-        statement=(
-            "A partition is fetchable only with a valid position, not paused, and with nothing of it "
-            "buffered; the position moves when records are returned, not when they arrive; records whose "
-            "offset is not the expected one are dropped."
-        ),
-        sources=(
-            "'Learning Kafka with Python: a deep dive into consumers and rebalancing', 'High level overview of the consumer'",
-            "Kafka Fetcher, SubscriptionState.isFetchable",
-        ),
-        known_bugs=(),
-    ),
-    Rule(
-        id="O6",
-        applies_to="any",
-        level="must",
-        statement=(
-            "Without a committed offset the position comes from auto.offset.reset (earliest, latest, none: "
-            "none raises)."
-        ),
-        sources=(
-            "'Learning Kafka with Python: a deep dive into consumers and rebalancing', 'The consumers poll loop'",
-            "Kafka configuration auto.offset.reset",
         ),
         known_bugs=(),
     ),
@@ -1238,8 +1287,16 @@ _RULES: Final = (
         id="G8",
         applies_to="broker",
         level="must",
-        statement=("Checks run in this order: group dead, member and instance, generation, protocol, state."),
-        sources=("Kafka ClassicGroup.validateMember and its callers",),
+        statement=(
+            "Checks run in this order. SyncGroup, Heartbeat, OffsetCommit: group dead, instance and member, "
+            "generation, protocol (SyncGroup only), state. JoinGroup, which carries no generation: size of the "
+            "group, group dead, protocol, instance and member, state."
+        ),
+        sources=(
+            "Kafka ClassicGroup.validateMember",
+            "Kafka GroupMetadataManager.classicGroupJoinToClassicGroup, classicGroupJoinExistingMember, validateSyncGroup, validateClassicGroupHeartbeat",
+            "Kafka ClassicGroup.validateOffsetCommit",
+        ),
         known_bugs=(),
     ),
     Rule(
@@ -1288,8 +1345,8 @@ _RULES: Final = (
             "by all members gets INCONSISTENT_GROUP_PROTOCOL; neither changes the group."
         ),
         sources=(
-            "KIP-62, 'Proposed Changes'",
-            "Kafka GroupCoordinatorService.joinGroup; ClassicGroup.supportsProtocols",
+            "Kafka GroupCoordinatorService.joinGroup",
+            "Kafka ClassicGroup.supportsProtocols",
         ),
         known_bugs=(),
     ),

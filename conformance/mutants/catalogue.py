@@ -336,7 +336,7 @@ def who_gave_up_does_not_join_again() -> None:
     replace(Membership, "synced", make)
 
 
-@mutant("P80", breaks="K1", scenarios="rebalance-cooperative")
+@mutant("K1-claims-nothing", breaks="K1", scenarios="rebalance-cooperative")
 def a_rejoin_claims_nothing() -> None:
     """JoinGroup does not say what the member owns."""
 

@@ -119,14 +119,22 @@ def records_in_hand_are_committed() -> None:
 
 
 @breaker("P48", "M5")
-def automatic_commits_overtake_each_other() -> None:
-    """The interval starts an automatic commit although one is under way."""
+def the_interval_begins_with_the_answer() -> None:
+    """The interval between automatic commits begins with the answer: until then one follows the other."""
     instead(Commits, "_has_automatic", lambda self: False)
 
     def next_(self: Commits) -> Operation | None:
         return next((o for o in self._queue if o.sent is None and not self._awaits_poll(o)), None)
 
+    def make(original: Method) -> Method:
+        def interval_over(self: Commits) -> None:
+            original(self)
+            self._context.arm("auto_commit", 1)
+
+        return interval_over
+
     instead(Commits, "_next", next_)
+    around(Commits, "interval_over", make)
 
 
 @breaker("M5-mark-stays", "M5")

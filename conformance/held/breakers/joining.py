@@ -284,20 +284,6 @@ def a_lost_identity_is_no_loss() -> None:
     around(Membership, "lose_identity", make)
 
 
-@breaker("K1-generation-of-the-join", "K1")
-def owned_partitions_carry_the_generation_of_the_last_join() -> None:
-    """OwnedPartitions are said to be of the generation that JoinGroup answered, though its SyncGroup failed."""
-
-    def make(original: Method) -> Method:
-        def join_accepted(self: Joining, response: JoinGroupResponse) -> None:
-            self._core.membership.owned_generation = response.generation
-            original(self, response)
-
-        return join_accepted
-
-    around(Joining, "join_accepted", make)
-
-
 @breaker("P79", "K3")
 def the_last_claim_counts() -> None:
     """Of several claims the assignor takes the last, whatever its generation."""
