@@ -23,25 +23,28 @@ from groupspec.impl.core.events import (
 from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.listener import NoListener, RebalanceListener
+from groupspec.impl.runtime import Lock
 from groupspec.impl.threads.door import Door
 from groupspec.impl.threads.driver import Driver
 from groupspec.impl.threads.futures import Future
 
 CommitCallback = Callable[[Mapping[TopicPartition, OffsetAndMetadata], Exception | None], None]
+CommitUnderWay = tuple[Mapping[TopicPartition, OffsetAndMetadata], Future, CommitCallback | None]
 
 
 class Callbacks:
     """What waits for the application's thread."""
 
-    def __init__(self, driver: Driver, subscription: SubscriptionState, door: Door) -> None:
+    def __init__(self, driver: Driver, subscription: SubscriptionState, door: Door, lock: Lock) -> None:
         self.listener: RebalanceListener = NoListener()
         self._driver = driver
         self._subscription = subscription
         self._door = door
+        self._lock = lock  # for what follows: a close around a thread that is stuck makes a second one come in here
         self._silent = False
         self._waiting: deque[ConsumerEvent] = deque()
         self._errors: deque[Exception] = deque()
-        self._commits: deque[tuple[Mapping[TopicPartition, OffsetAndMetadata], Future, CommitCallback | None]] = deque()
+        self._commits: deque[CommitUnderWay] = deque()
 
     # Running -----------------------------------------------------------------------------------------------------------
 
@@ -49,13 +52,16 @@ class Callbacks:
         """Run everything that is due; errors are kept for `raise_first`."""
         self.run_commit_callbacks()
         self._fetch()
-        while self._waiting:
-            event = self._waiting.popleft()
+        while (event := self._next_waiting()) is not None:
             if isinstance(event, RevokePartitions):
                 self._revoke()
             elif isinstance(event, AssignPartitions):
                 self._assign(event)
             self._fetch()
+
+    def _next_waiting(self) -> ConsumerEvent | None:
+        with self._lock:
+            return self._waiting.popleft() if self._waiting else None
 
     def answer_without_running(self) -> None:
         """From now on: the application can't run callbacks any more."""
@@ -88,7 +94,7 @@ class Callbacks:
                 run(list(partitions))
         except Exception as error:
             error.add_note("raised by the rebalance listener; the rebalance went on")
-            self._errors.append(error)
+            self.add(error)
 
     # Asynchronous commits ------------------------------------------------------------------------------------------------
 
@@ -96,39 +102,49 @@ class Callbacks:
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], future: Future, callback: CommitCallback | None
     ) -> None:
         """A commit is under way."""
-        self._commits.append((offsets, future, callback))
+        with self._lock:
+            self._commits.append((offsets, future, callback))
 
     def has_commit_callbacks(self) -> bool:
         """Whether the oldest commit is done."""
-        return bool(self._commits) and self._commits[0][1].done
+        with self._lock:
+            return bool(self._commits) and self._commits[0][1].done
+
+    def _next_commit(self) -> CommitUnderWay | None:
+        with self._lock:
+            return self._commits.popleft() if self._commits and self._commits[0][1].done else None
 
     def run_commit_callbacks(self) -> None:
         """Those of the commits that are done, in the order of the calls (rule M6)."""
-        while self.has_commit_callbacks():
-            offsets, future, callback = self._commits.popleft()
+        while (commit := self._next_commit()) is not None:
+            offsets, future, callback = commit
             if callback is None:
                 continue
             try:
                 callback(offsets, future.error)
             except Exception as error:
                 error.add_note("raised by the callback of commit_async()")
-                self._errors.append(error)
+                self.add(error)
 
     # Errors ----------------------------------------------------------------------------------------------------------
 
     def add(self, error: Exception) -> None:
         """One more to raise."""
-        self._errors.append(error)
+        with self._lock:
+            self._errors.append(error)
 
     def raise_first(self) -> None:
         """The oldest error, if there is one; the others are for later calls."""
-        if self._errors:
-            raise self._errors.popleft()
+        with self._lock:
+            error = self._errors.popleft() if self._errors else None
+        if error is not None:
+            raise error
 
     def has_error(self) -> bool:
         """Whether there is one, for calls that wait and run no callbacks."""
         self._fetch()
-        return bool(self._errors)
+        with self._lock:
+            return bool(self._errors)
 
     def raise_error(self) -> None:
         """For them: the oldest error; callbacks stay where they are."""
@@ -138,7 +154,8 @@ class Callbacks:
     def _fetch(self) -> None:
         """Take what the core has sent; errors are put aside, callbacks stay in line."""
         while (event := self._driver.next_consumer_event()) is not None:
-            if isinstance(event, Error):
-                self._errors.append(event.error)
-            else:
-                self._waiting.append(event)
+            with self._lock:
+                if isinstance(event, Error):
+                    self._errors.append(event.error)
+                else:
+                    self._waiting.append(event)

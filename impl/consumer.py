@@ -17,6 +17,8 @@ from dataclasses import fields
 from types import TracebackType
 from typing import Final, Self, TypedDict, Unpack, cast
 
+from groupspec.impl import arguments
+from groupspec.impl.arguments import Offsets
 from groupspec.impl.callbacks import Callbacks, CommitCallback
 from groupspec.impl.core.config import Config
 from groupspec.impl.core.core import Core
@@ -36,7 +38,7 @@ from groupspec.impl.core.events import (
 from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.core.transport import Transport
-from groupspec.impl.listener import NoListener, RebalanceListener
+from groupspec.impl.listener import RebalanceListener
 from groupspec.impl.records import ConsumerRecord, RecordDecoder, Records
 from groupspec.impl.runtime import Runtime, ThreadingRuntime
 from groupspec.impl.threads.background import BackgroundDriver
@@ -53,8 +55,6 @@ API_TIMEOUT_MS: Final = 60_000
 CLOSE_TIMEOUT_MS: Final = 30_000
 GRACE_MS: Final = 1_000
 """How much longer than a deadline to wait for the core, which keeps the same deadline and knows better what happened."""
-
-Offsets = Mapping[TopicPartition, int | OffsetAndMetadata]
 
 
 class Settings(TypedDict, total=False):
@@ -125,8 +125,9 @@ class Consumer:
         self._subscription = SubscriptionState(lambda: self._runtime.lock("subscription"))
         self._driver = driver(Core(self._config, self._subscription, trace), transport, self._runtime)
         self._door = Door(self._runtime)
-        self._callbacks = Callbacks(self._driver, self._subscription, self._door)
+        self._callbacks = Callbacks(self._driver, self._subscription, self._door, self._runtime.lock("callbacks"))
         self._records = Records(self._subscription, decoder)
+        self._topics: frozenset[str] = frozenset()
         self._chosen = ""  # how partitions are chosen: "topics", "partitions", or not yet
         self._driver.ensure_running()
         if topics:
@@ -136,49 +137,62 @@ class Consumer:
 
     def subscribe(self, topics: Iterable[str], listener: RebalanceListener | None = None) -> None:
         """Have the group give this member partitions of these topics, from the next poll() on. None: unsubscribe."""
-        wanted = _names(topics)
+        wanted = arguments.topic_names(topics)
+        told = arguments.listener(listener, "subscribe()")
         if not wanted:
             self.unsubscribe()
             return
         with self._door.use("subscribe()"):
-            self._choose("topics")
+            self._need_background()
             if self._config.group_id is None:
                 raise ConfigError("subscribe() needs a group_id; without a group, assign() partitions")
-            self._callbacks.listener = listener or NoListener()
+            self._choose("topics")
+            self._topics = frozenset(wanted)
+            self._callbacks.listener = told
             self._driver.submit(Subscribe(wanted))
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Read exactly these, without the group's help (rule D8). None: unsubscribe."""
-        wanted = tuple(partitions)
+        wanted = arguments.partitions(partitions, "assign()")
         if not wanted:
             self.unsubscribe()
             return
         with self._door.use("assign()"):
+            self._need_background()
             self._choose("partitions")
             self._driver.submit(Assign(wanted))
             if not self._driver.settle(self._runtime.now_ms() + API_TIMEOUT_MS):
                 raise KafkaTimeoutError(f"assign(): the background thread has not answered in {API_TIMEOUT_MS} ms")
             self._report_failure()
+            self._door.check_open()
 
     def unsubscribe(self) -> None:
         """Leave the group, or let go of assigned partitions. The listener hears of it before this returns (rule C7)."""
         with self._door.use("unsubscribe()"):
             self._door.refuse_in_callback("unsubscribe()")
-            self._report_failure()
-            self._driver.ensure_running()
+            self._need_background()
             future = self._driver.call(Unsubscribe)
             while not future.done:
                 self._callbacks.serve()
-                self._driver.wait_until(lambda: future.done or self._driver.has_consumer_events(), None)
+                in_time = self._driver.wait_until(
+                    lambda: future.done or self._driver.has_consumer_events() or not self._door.is_open(),
+                    self._runtime.now_ms() + API_TIMEOUT_MS,
+                )
                 self._report_failure()
+                self._door.check_open()
+                if not in_time:
+                    raise KafkaTimeoutError(
+                        f"unsubscribe(): the background thread has not answered in {API_TIMEOUT_MS} ms"
+                    )
             self._chosen = ""
+            self._topics = frozenset()
             self._callbacks.raise_first()
             future.outcome()
 
     def subscription(self) -> set[str]:
-        """The topics subscribed to, as far as the background thread has taken notice."""
+        """The topics subscribed to."""
         with self._door.use("subscription()"):
-            return set(self._subscription.topics())
+            return set(self._topics)
 
     def assignment(self) -> set[TopicPartition]:
         """The partitions that are this consumer's now."""
@@ -198,12 +212,10 @@ class Consumer:
             KafkaError: What the group or a broker refused, one error a call; or why the background thread ended.
             Exception: What a callback raised.
         """
-        if timeout_ms < 0:
-            raise ValueError(f"poll({timeout_ms}): the timeout is 0 or more milliseconds")
+        timeout_ms = arguments.timeout(timeout_ms, "poll()")
         with self._door.use("poll()"):
             self._door.refuse_in_callback("poll()")
-            self._report_failure()
-            self._driver.ensure_running()
+            self._need_background()
             self._subscription.poll_started()
             self._driver.submit(Poll(raises=self._callbacks.has_error()))
             self._callbacks.raise_error()
@@ -219,6 +231,8 @@ class Consumer:
                 raise IllegalStateError("poll() without topics or partitions: subscribe() or assign() first")
             self._driver.submit(Fetch())
             records = self._records.take(self._config.max_poll_records)
+            if records and not self._subscription.returnable():
+                self._driver.submit(Fetch())  # the next ones come while the application works on these
             if records or self._runtime.now_ms() >= deadline_ms:
                 return records
             self._wait_for_news(deadline_ms)
@@ -252,7 +266,12 @@ class Consumer:
 
         Raises: IllegalStateError if it is not assigned; KafkaTimeoutError; WakeupError; what the lookup was refused for.
         """
+        partition, timeout_ms = (
+            arguments.partition(partition, "position()"),
+            arguments.timeout(timeout_ms, "position()"),
+        )
         with self._door.use("position()"):
+            self._need_background()
             deadline_ms = self._runtime.now_ms() + timeout_ms
             if (position := self._subscription.position(partition)) is None:
                 self._subscription.want_position(partition)
@@ -275,18 +294,22 @@ class Consumer:
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
         """Read on from here. IllegalStateError if it is not assigned, ValueError if the offset is below 0."""
+        partition = arguments.partition(partition, "seek()")
+        offset = arguments.offset(offset, "seek()", partition)
         with self._door.use("seek()"):
             self._subscription.seek(partition, offset)
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Return no records of these until resume(). IllegalStateError if one is not assigned."""
+        chosen = arguments.partitions(partitions, "pause()")
         with self._door.use("pause()"):
-            self._subscription.pause(partitions)
+            self._subscription.pause(chosen)
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
         """Return records of these again. IllegalStateError if one is not assigned."""
+        chosen = arguments.partitions(partitions, "resume()")
         with self._door.use("resume()"):
-            self._subscription.resume(partitions)
+            self._subscription.resume(chosen)
 
     def paused(self) -> set[TopicPartition]:
         """What pause() has stopped."""
@@ -300,38 +323,38 @@ class Consumer:
 
         Raises: CommitFailedError, RebalanceInProgressError, KafkaTimeoutError, WakeupError, or why it was refused.
         """
+        given = None if offsets is None else arguments.offsets(offsets, "commit()")
+        timeout_ms = arguments.timeout(timeout_ms, "commit()")
         with self._door.use("commit()"):
             deadline_ms = self._runtime.now_ms() + timeout_ms
-            chosen = self._to_commit(offsets)
+            chosen = self._subscription.returned_positions() if given is None else given
             self._await("commit()", lambda number: Commit(chosen, number, deadline_ms), deadline_ms)
 
     def commit_async(self, offsets: Offsets | None = None, callback: CommitCallback | None = None) -> None:
         """The same without waiting: tried once; `callback(offsets, error)` runs in a later poll, commit or close."""
+        given = None if offsets is None else arguments.offsets(offsets, "commit_async()")
+        arguments.callback(callback, "commit_async()")
         with self._door.use("commit_async()"):
-            chosen = self._to_commit(offsets)
+            self._need_background()
+            chosen = self._subscription.returned_positions() if given is None else given
             self._callbacks.expect(chosen, self._driver.call(lambda number: Commit(chosen, number)), callback)
 
     def committed(
         self, partitions: Iterable[TopicPartition], timeout_ms: int = API_TIMEOUT_MS
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """What the group has committed for these; None where there is nothing. Raises as commit() does."""
+        wanted, timeout_ms = (
+            arguments.partitions(partitions, "committed()"),
+            arguments.timeout(timeout_ms, "committed()"),
+        )
         with self._door.use("committed()"):
-            wanted, deadline_ms = tuple(partitions), self._runtime.now_ms() + timeout_ms
+            deadline_ms = self._runtime.now_ms() + timeout_ms
             found = self._await("committed()", lambda number: FetchCommitted(wanted, number, deadline_ms), deadline_ms)
             return dict(cast("Mapping[TopicPartition, OffsetAndMetadata | None]", found))
 
-    def _to_commit(self, offsets: Offsets | None) -> dict[TopicPartition, OffsetAndMetadata]:
-        if offsets is None:
-            return self._subscription.returned_positions()
-        return {
-            partition: OffsetAndMetadata(offset) if isinstance(offset, int) else offset
-            for partition, offset in offsets.items()
-        }
-
     def _await(self, call: str, event: Callable[[int], Commit | FetchCommitted], deadline_ms: int) -> object:
         """Wait for a future; callbacks of earlier asynchronous commits run before this returns (rule M6)."""
-        self._report_failure()
-        self._driver.ensure_running()
+        self._need_background()
         self._door.check_interrupted()
         future: Future = self._driver.call(event)
         while not future.done:
@@ -356,7 +379,12 @@ class Consumer:
         Takes no longer than `timeout_ms`, callbacks aside, whatever the network does (rule L2). From any thread, and as
         often as one likes (rule L4): the first one closes, the others wait for it. A call of another thread that is under
         way ends with ConsumerClosedError. Raises what a callback raised, when all is done (rule C4).
+
+        A `with` block that raises does not commit what the last poll() returned: nobody knows how much of it was processed.
         """
+        self._close(arguments.timeout(timeout_ms, "close()"), processed=True)
+
+    def _close(self, timeout_ms: int, processed: bool) -> None:
         deadline_ms = self._runtime.now_ms() + timeout_ms
         first = self._door.begin_close()
         self._driver.nudge()
@@ -366,15 +394,23 @@ class Consumer:
         try:
             alone = self._door.wait_empty(deadline_ms)
             with self._door.use("close()"):
-                self._leave_group(deadline_ms, alone)
+                self._leave_group(deadline_ms, alone, processed)
         finally:
             self._door.end_close()
 
-    def _leave_group(self, deadline_ms: int, alone: bool) -> None:
-        if (failure := self._driver.take_failure()) is not None:
-            self._callbacks.add(failure)
-        self._driver.ensure_running()
-        future = self._driver.call(lambda number: Close(number, deadline_ms))
+    def _leave_group(self, deadline_ms: int, alone: bool, processed: bool) -> None:
+        try:
+            self._note_failure()
+            self._driver.ensure_running()
+            self._say_good_bye(deadline_ms, alone, processed)
+            self._note_failure()
+        finally:  # whatever happened, nothing goes on running
+            self._driver.shut_down(deadline_ms)
+        self._callbacks.run_commit_callbacks()
+        self._callbacks.raise_first()
+
+    def _say_good_bye(self, deadline_ms: int, alone: bool, processed: bool) -> None:
+        future = self._driver.call(lambda number: Close(number, deadline_ms, processed))
         if not alone:  # the other thread sits in a callback: answer for it, or nothing would ever go on (rule L2)
             self._callbacks.answer_without_running()
             self._driver.submit(PartitionsRevoked())
@@ -386,11 +422,10 @@ class Consumer:
                 max(deadline_ms, self._runtime.now_ms()) + GRACE_MS,
             ):
                 break
+
+    def _note_failure(self) -> None:
         if (failure := self._driver.take_failure()) is not None:
             self._callbacks.add(failure)
-        self._driver.shut_down(deadline_ms)
-        self._callbacks.run_commit_callbacks()
-        self._callbacks.raise_first()
 
     def __enter__(self) -> Self:
         return self
@@ -398,7 +433,7 @@ class Consumer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        self._close(CLOSE_TIMEOUT_MS, processed=kind is None)
 
     # -----------------------------------------------------------------------------------------------------------------
 
@@ -407,8 +442,13 @@ class Consumer:
             raise IllegalStateError(f"The consumer has {self._chosen} chosen: unsubscribe() before choosing {how}")
         self._chosen = how
 
+    def _need_background(self) -> None:
+        """For calls that need the background thread: it runs, or why it ended is raised."""
+        self._report_failure()
+        self._driver.ensure_running()
+
     def _report_failure(self) -> None:
-        """The background thread's end is raised from here, once; the next poll() starts it again (rule H6)."""
+        """The background thread's end is raised from here, once; the next call that needs it starts it again (rule H6)."""
         if (failure := self._driver.take_failure()) is not None:
             raise failure
 
@@ -423,9 +463,3 @@ def _config(settings: Settings) -> Config:
     if isinstance(strategy, list):
         chosen["partition_assignment_strategy"] = tuple(strategy)
     return Config(**chosen)  # type: ignore[arg-type]  # Config checks every value itself
-
-
-def _names(topics: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(topics, str):
-        raise TypeError(f"subscribe({topics!r}): give a list of topics, [{topics!r}]")
-    return tuple(topics)

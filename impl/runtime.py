@@ -84,13 +84,32 @@ class Queue(Generic[T]):
     def __init__(self, runtime: Runtime, name: str) -> None:
         self._runtime = runtime
         self._items: deque[T] = deque()
+        self._count = 0
+        self._closed = False
         self._changed = runtime.condition(name)
 
-    def put(self, item: T) -> None:
-        """Add one; never waits."""
+    def put(self, item: T) -> bool:
+        """Add one; never waits. False if the queue was closed: then nothing was added."""
         with self._changed:
+            if self._closed:
+                return False
             self._items.append(item)
+            self._count += 1
             self._changed.notify_all()
+            return True
+
+    def count(self) -> int:
+        """How many were put so far."""
+        with self._changed:
+            return self._count
+
+    def close(self) -> list[T]:
+        """Take no more, and say what was left; in one step, so that everything put was either taken or is here."""
+        with self._changed:
+            self._closed = True
+            left = list(self._items)
+            self._items.clear()
+            return left
 
     def get(self, timeout_ms: int | None = 0) -> T | None:
         """Take the oldest, waiting for one at most that long; None if there is none. Items must not be None."""

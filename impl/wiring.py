@@ -13,9 +13,9 @@ from groupspec.impl.core.config import Config
 from groupspec.impl.core.errors import ConfigError
 from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.core.transport import Transport
-from groupspec.impl.network.records import decode_records, next_offset
+from groupspec.impl.network.records import decode_records
 from groupspec.impl.network.transport import SocketTransport
-from groupspec.impl.records import ConsumerRecord, RecordDecoder
+from groupspec.impl.records import Decoded, RecordDecoder
 from groupspec.impl.runtime import Runtime
 
 
@@ -30,13 +30,9 @@ def socket_transport(bootstrap_servers: str | Sequence[str], config: Config, run
 class BatchDecoder:
     """Record batches of every format and compression that Kafka has."""
 
-    def decode(self, partition: TopicPartition, data: bytes, from_offset: int) -> Sequence[ConsumerRecord]:
+    def decode(self, partition: TopicPartition, data: bytes, from_offset: int) -> Decoded:
         """See RecordDecoder."""
         return decode_records(partition, data, from_offset)
-
-    def next_offset(self, data: bytes, from_offset: int) -> int:
-        """See RecordDecoder."""
-        return next_offset(data, from_offset)
 
 
 DECODER: Final[RecordDecoder] = BatchDecoder()

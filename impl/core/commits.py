@@ -113,7 +113,7 @@ class Commits:
             self._core.membership.commit_settled()
 
     def commit_before_close(self, deadline_ms: int) -> None:
-        """The application has processed everything that it was given: commit all of it (rule L5)."""
+        """Commit what the application has processed: all that it was given, unless it says otherwise (rules L5, M4)."""
         member = self._context.identity.is_member and self._core.membership.state not in IN_A_ROUND
         if self._context.config.auto_commit and (member or self._subscription.is_manual()):
             self._append(Operation(Purpose.CLOSE, {}, deadline_ms=deadline_ms))

@@ -7,7 +7,7 @@ raises them there, from a call of the application's.
 
 from __future__ import annotations
 
-from groupspec.impl.core.messages import ErrorCode
+from groupspec.impl.core.messages import ErrorCode, TopicPartition
 
 
 class KafkaError(Exception):
@@ -64,6 +64,22 @@ class KafkaTimeoutError(KafkaError, TimeoutError):
 
 class NoOffsetForPartitionError(KafkaError):
     """No committed offset, and auto.offset.reset is "none": seek(), or choose "earliest" or "latest"."""
+
+
+class UnreadableRecordsError(KafkaError):
+    """A batch of records that is corrupt, or compressed in a way that can't be undone here.
+
+    `partition` and `offset` say where it begins, `next_offset` where to seek() to leave it out.
+    """
+
+    def __init__(self, partition: TopicPartition, offset: int, next_offset: int, cause: str) -> None:
+        super().__init__(
+            f"{partition} at offset {offset}: {cause}. seek({partition}, {next_offset}) to go on behind this batch, or "
+            f"seek({partition}, {offset}) to fetch it again"
+        )
+        self.partition = partition
+        self.offset = offset
+        self.next_offset = next_offset
 
 
 class OffsetOutOfRangeError(KafkaError):

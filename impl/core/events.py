@@ -167,10 +167,15 @@ class PartitionsAssigned(ServerEvent):
 
 @dataclass(frozen=True, slots=True)
 class Close(ServerEvent):
-    """Commit if auto-commit is on, release everything, leave, end the loop; `future_id` is completed at the end."""
+    """Commit if auto-commit is on, release everything, leave, end the loop; `future_id` is completed at the end.
+
+    `processed`: the application has dealt with all records that it was given. Otherwise only those that it had before its
+    last poll() are committed (rule M4).
+    """
 
     future_id: int
     deadline_ms: int
+    processed: bool = True
     type = ServerEventType.CLOSE
 
 

@@ -3,6 +3,10 @@
 A Fetch event is a demand: it stands until records have been handed over. A partition is fetched only with a valid
 position, not paused, with nothing of it buffered and no fetch of it under way (rule O5); one fetch at a time goes to each
 leader. What comes back for an earlier assignment or position is dropped (rule O3).
+
+A leader is left alone while records of one of its partitions wait to be returned: a fetch of the others alone, which may
+all be at their end, would keep that one waiting for fetch.max.wait.ms. So every fetch has all partitions of its leader, and
+comes back at once if one of them has records (as Java's AbstractFetch.prepareFetchRequests and bufferedNodes).
 """
 
 from __future__ import annotations
@@ -45,10 +49,12 @@ class Fetching:
         """Send what serves the demand."""
         if not self._demand or self._core.leaving.active or self._context.timers.is_armed("fetch_backoff"):
             return
+        metadata = self._core.metadata
         busy = {asked.leader for asked in self._under_way.values()}
+        busy |= {leader for p in self._subscription.returnable() if (leader := metadata.leader(p)) is not None}
         by_leader: dict[int, dict[TopicPartition, tuple[int, int]]] = {}
         for partition, epoch_and_offset in self._subscription.fetchable().items():
-            leader = self._core.metadata.leader(partition)
+            leader = metadata.leader(partition)
             if leader is not None and leader not in busy:
                 by_leader.setdefault(leader, {})[partition] = epoch_and_offset
         for leader, wanted in by_leader.items():
@@ -56,7 +62,9 @@ class Fetching:
 
     def _send(self, leader: int, wanted: dict[TopicPartition, tuple[int, int]]) -> None:
         config = self._context.config
-        self._subscription.fetch_sent(wanted)
+        wanted = self._subscription.begin_fetch(wanted)
+        if not wanted:  # the application has just set other positions: its next demand is for those
+            return
         sent = self._core.requests.send(
             FetchRequest(
                 {partition: offset for partition, (_, offset) in wanted.items()},

@@ -52,7 +52,8 @@ class Leaving:
         self._closing = True
         self._deadline_ms = event.deadline_ms
         self._context.timers.arm("close_deadline", event.deadline_ms)
-        self._core.subscription.poll_started()
+        if event.processed:
+            self._core.subscription.poll_started()
         if not self.active:
             self.active = True
             self._core.commits.commit_before_close(event.deadline_ms)

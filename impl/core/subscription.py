@@ -7,7 +7,7 @@ Each field has one owner, who alone writes it; the other thread only reads it, a
     callback_pending               the core: the assigned callback of this partition has not finished
     pending_revocation             the core: paused because it is about to be taken away (rule Q5)
     committed, lookup bookkeeping  the core
-    buffered                       put by the core, cleared by the polling thread when the last record is returned
+    buffered, unreadable           put by the core, cleared by the polling thread when the last record is returned
     position                       the first one by the core (committed offset, reset policy); from then on by the
                                    polling thread (records returned, seek)
     safe_position, paused, wanted  the polling thread
@@ -63,6 +63,7 @@ class _Partition:
     pending_revocation: bool = False
     fetch_in_flight: bool = False
     buffered: Buffered | None = None
+    unreadable: bool = False  # what is buffered
 
     def state(self) -> str:
         """The name of the partition's state (see events.PartitionDescription)."""
@@ -79,7 +80,7 @@ class _Partition:
 class _Shared:
     topics: tuple[str, ...] = ()
     manual: bool = False
-    partitions: dict[TopicPartition, _Partition] = field(default_factory=dict)
+    partitions: dict[TopicPartition, _Partition] = field(default_factory=dict)  # whose turn it is comes first
     callback: PendingCallback | None = None
     next_epoch: int = 1
 
@@ -138,7 +139,11 @@ class SubscriptionState:
                 p.safe_position = p.position
 
     def next_buffered(self) -> Buffered | None:
-        """Records that may be returned now, if any; they stay buffered until `advance` says that they are used up."""
+        """Records that may be returned now, if any; they stay buffered until `advance` says that they are used up.
+
+        Partitions take turns: each is served until its records are used up, and then stands behind the others, here and
+        in the order of `fetchable`, so that none starves.
+        """
         with self._lock:
             for p in self._shared.partitions.values():
                 if p.buffered is not None and p.state() == "FETCHABLE":
@@ -163,7 +168,22 @@ class SubscriptionState:
             p.position = to_offset
             if exhausted:
                 p.buffered = None
+                self._put_last(buffered.partition)
             return True
+
+    def is_buffered(self, buffered: Buffered) -> bool:
+        """Whether these records still wait to be returned."""
+        with self._lock:
+            p = self._shared.partitions.get(buffered.partition)
+            return p is not None and p.buffered is buffered
+
+    def stop_at(self, buffered: Buffered) -> None:
+        """These can't be read: the partition stands still until a seek(), behind the others, which need not wait for it."""
+        with self._lock:
+            p = self._shared.partitions.get(buffered.partition)
+            if p is not None and p.buffered is buffered:
+                p.unreadable = True
+                self._put_last(buffered.partition)
 
     def returned_positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """The positions after all records returned so far: what commit() without arguments means."""
@@ -324,23 +344,37 @@ class SubscriptionState:
     def is_current(self, partition: TopicPartition, epoch: int) -> bool:
         """Whether the partition is still assigned and in this epoch."""
         with self._lock:
-            p = self._shared.partitions.get(partition)
-            return p is not None and p.epoch == epoch
+            return self._is_current(partition, epoch)
 
     def fetchable(self) -> dict[TopicPartition, tuple[int, int]]:
-        """What may be fetched (rule O5), with epoch and position."""
+        """What may be fetched (rule O5), with epoch and position; what was fetched longest ago comes first."""
         with self._lock:
             return {
                 tp: (p.epoch, p.position)
-                for tp, p in sorted(self._shared.partitions.items())
+                for tp, p in self._shared.partitions.items()
                 if p.state() == "FETCHABLE" and p.position is not None and p.buffered is None and not p.fetch_in_flight
             }
 
-    def fetch_sent(self, partitions: Iterable[TopicPartition]) -> None:
-        """Fetches of these are under way."""
+    def returnable(self) -> tuple[TopicPartition, ...]:
+        """Partitions of which records wait that poll() can return now."""
         with self._lock:
-            for tp in partitions:
+            return tuple(
+                tp
+                for tp, p in self._shared.partitions.items()
+                if p.buffered is not None and not p.unreadable and p.state() == "FETCHABLE"
+            )
+
+    def begin_fetch(self, fetchable: Mapping[TopicPartition, tuple[int, int]]) -> dict[TopicPartition, tuple[int, int]]:
+        """Mark as fetched those that are still in the epoch that `fetchable` saw, and return them.
+
+        A seek() in between has begun another epoch: marked by it, the partition would wait for ever for the end of a
+        fetch that ends in the old one.
+        """
+        with self._lock:
+            current = {tp: known for tp, known in fetchable.items() if self._is_current(tp, known[0])}
+            for tp in current:
                 self._shared.partitions[tp].fetch_in_flight = True
+            return current
 
     def fetch_ended(self, partition: TopicPartition, epoch: int) -> bool:
         """The fetch came back; False if it belongs to an earlier assignment or position and must be dropped."""
@@ -357,7 +391,7 @@ class SubscriptionState:
             p = self._shared.partitions.get(buffered.partition)
             if p is None or p.epoch != buffered.epoch or p.position != buffered.offset or p.pending_revocation:
                 return False
-            p.buffered = buffered
+            p.buffered, p.unreadable = buffered, False
             return True
 
     def to_commit(self) -> dict[TopicPartition, OffsetAndMetadata]:
@@ -403,12 +437,20 @@ class SubscriptionState:
             have = ", ".join(map(str, sorted(self._shared.partitions))) or "none"
             raise IllegalStateError(f"{partition} is not assigned to this consumer; assigned: {have}") from None
 
+    def _is_current(self, partition: TopicPartition, epoch: int) -> bool:
+        p = self._shared.partitions.get(partition)
+        return p is not None and p.epoch == epoch
+
     def _replace(self, partitions: Iterable[TopicPartition], callback_pending: bool) -> None:
-        before = self._shared.partitions
-        self._shared.partitions = {
-            tp: before.get(tp) or _Partition(self._new_epoch(), callback_pending=callback_pending)
-            for tp in sorted(set(partitions))
+        before, wanted = self._shared.partitions, set(partitions)
+        kept = {tp: p for tp, p in before.items() if tp in wanted}
+        new = {
+            tp: _Partition(self._new_epoch(), callback_pending=callback_pending) for tp in sorted(wanted - set(before))
         }
+        self._shared.partitions = kept | new
+
+    def _put_last(self, partition: TopicPartition) -> None:
+        self._shared.partitions[partition] = self._shared.partitions.pop(partition)
 
     def _new_epoch(self) -> int:
         self._shared.next_epoch += 1

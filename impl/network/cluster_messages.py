@@ -192,7 +192,7 @@ def _write_fetch(request: FetchRequest, context: Context) -> Fields:
                     for number, offset in partitions.items()
                 ],
             }
-            for topic, partitions in by_topic(request.offsets).items()
+            for topic, partitions in by_topic(request.offsets, keep_order=True).items()  # brokers fill in this order
         ],
     }
 

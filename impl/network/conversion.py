@@ -77,10 +77,10 @@ class AnyConversion(Protocol):
         """An answer as fields."""
 
 
-def by_topic(values: Mapping[TopicPartition, Value]) -> dict[str, dict[int, Value]]:
-    """The wire's order of things: topics, and in each its partitions."""
+def by_topic(values: Mapping[TopicPartition, Value], *, keep_order: bool = False) -> dict[str, dict[int, Value]]:
+    """The wire's order of things: topics, and in each its partitions; sorted, if their order does not matter."""
     grouped: dict[str, dict[int, Value]] = defaultdict(dict)
-    for partition in sorted(values):
+    for partition in values if keep_order else sorted(values):
         grouped[partition.topic][partition.partition] = values[partition]
     return grouped
 

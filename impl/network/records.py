@@ -1,4 +1,4 @@
-"""Records to record batches and back, with aiokafka's decoder (the fastest in Python, and it knows every compression)."""
+"""Records to record batches and back, with aiokafka's decoder: the fastest in Python, and with cramjam it knows every codec."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from aiokafka.errors import CorruptRecordException
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
 
+from groupspec.impl.core.errors import UnreadableRecordsError
 from groupspec.impl.core.messages import TopicPartition
+from groupspec.impl.records import Decoded
 
 _MAGIC: Final = 2
 _NO_PRODUCER: Final = -1
 _UNBOUNDED: Final = 2**31 - 1
+_MAGIC_AT: Final = 16
 _BASE_OFFSET: Final = struct.Struct(">q")
-_BATCH_HEADER: Final = struct.Struct(">qi11xi")  # base offset, length, (epoch, magic, checksum, attributes), last delta
-_LENGTH_ENDS_AT: Final = 12
-
-
-class CorruptRecords(Exception):
-    """Record batches that contradict themselves: a wrong checksum, a wrong length, an unknown format."""
+_BATCH_START: Final = struct.Struct(">qi")  # base offset, length of what follows
+_BATCH_HEADER: Final = struct.Struct(">23xi")  # (base offset, length, epoch, magic, checksum, attributes), last delta
+_SMALLEST_BATCH: Final = 26  # a message of format 0 without key and value
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +65,48 @@ class _Batch(Protocol):
 
 
 class _Batches(Protocol):
-    def has_next(self) -> bool: ...
-
     def next_batch(self) -> _Batch: ...
 
 
-def decode_records(partition: TopicPartition, data: bytes, from_offset: int = 0) -> list[ConsumerRecord]:
-    """The records of these batches from `from_offset` on. Raises CorruptRecords.
+def decode_records(partition: TopicPartition, data: bytes, from_offset: int = 0) -> Decoded:
+    """The records of these batches from `from_offset` on, until one can't be read: then `problem` says why.
 
     A broker answers with whole batches, so the first may begin before the offset asked for; and it may cut the last one
     off, which is left out. Control batches (the marks of transactions) are left out too.
     """
+    records: list[ConsumerRecord] = []
+    position, at = from_offset, 0
+    while len(data) - at >= _SMALLEST_BATCH:
+        base_offset, length = _BATCH_START.unpack_from(data, at)
+        end = at + _BATCH_START.size + length
+        if end > len(data):
+            break
+        behind = _offset_behind(data, at, length)
+        try:
+            if length < _SMALLEST_BATCH - _BATCH_START.size:
+                raise CorruptRecordException(f"a batch of {length} bytes can't be")
+            records += _read_batch(partition, data[at:end], from_offset)
+        except Exception as problem:  # whatever a codec raises, the bytes are the reason
+            start = max(base_offset, position)
+            cause = f"{type(problem).__name__}: {problem}"
+            return Decoded(
+                records,
+                position,
+                UnreadableRecordsError(partition, start, _next_batch(data, end, start, behind), cause),
+            )
+        position = max(position, behind)
+        at = end
+    return Decoded(records, position)
+
+
+def _read_batch(partition: TopicPartition, data: bytes, from_offset: int) -> list[ConsumerRecord]:
+    """One whole batch. Raises what the codecs raise."""
     topic, number = partition.topic, partition.partition
+    batch = cast("_Batches", MemoryRecords(data)).next_batch()
+    if not batch.validate_crc():
+        raise CorruptRecordException("the checksum of the batch is wrong")
+    if batch.is_control_batch:
+        return []
     return [
         ConsumerRecord(
             topic,
@@ -87,24 +117,30 @@ def decode_records(partition: TopicPartition, data: bytes, from_offset: int = 0)
             record.value,
             tuple(record.headers),
         )
-        for batch in _batches(partition, data)
         for record in batch
         if record.offset >= from_offset
     ]
 
 
-def next_offset(data: bytes, from_offset: int) -> int:
-    """Where to fetch next after these batches: behind the last complete one, even if it held no record to hand out."""
-    position = from_offset
-    at = 0
-    while len(data) - at >= _BATCH_HEADER.size:
-        base_offset, length, last_offset_delta = _BATCH_HEADER.unpack_from(data, at)
-        end = at + _LENGTH_ENDS_AT + length
-        if length <= 0 or end > len(data):
-            break
-        position = max(position, base_offset + last_offset_delta + 1)
-        at = end
-    return position
+def _next_batch(data: bytes, at: int, start: int, behind: int) -> int:
+    """The offset at which to go on. The header of a bad batch may be wrong, too: the next one knows better, if it is here."""
+    if len(data) - at >= _BATCH_START.size:
+        (next_offset, _) = _BATCH_START.unpack_from(data, at)
+        if start < next_offset < behind:
+            return int(next_offset)
+    return max(behind, start + 1)
+
+
+def _offset_behind(data: bytes, at: int, length: int) -> int:
+    """The offset after the batch that begins here, even if it holds no record to hand out; as far as its header is right.
+
+    Before format 2 a batch has the offset of its last record.
+    """
+    (base_offset, _) = _BATCH_START.unpack_from(data, at)
+    if length < _BATCH_HEADER.size - _BATCH_START.size or data[at + _MAGIC_AT] < _MAGIC:
+        return int(base_offset) + 1
+    (last_offset_delta,) = _BATCH_HEADER.unpack_from(data, at)
+    return int(base_offset) + int(last_offset_delta) + 1
 
 
 def encode_records(records: Sequence[NewRecord], first_offset: int) -> bytes:
@@ -130,18 +166,3 @@ def encode_records(records: Sequence[NewRecord], first_offset: int) -> bytes:
     # The base offset stands before what the checksum covers.
     batch[: _BASE_OFFSET.size] = _BASE_OFFSET.pack(first_offset)
     return bytes(batch)
-
-
-def _batches(partition: TopicPartition, data: bytes) -> Iterator[_Batch]:
-    try:
-        batches = cast("_Batches", MemoryRecords(data))
-        while batches.has_next():
-            batch = batches.next_batch()
-            if not batch.validate_crc():
-                raise CorruptRecords(
-                    f"{partition}: a batch whose checksum is wrong; fetch it again, or skip it by seek()"
-                )
-            if not batch.is_control_batch:
-                yield batch
-    except (CorruptRecordException, ValueError, struct.error, UnicodeDecodeError) as problem:
-        raise CorruptRecords(f"{partition}: {problem}") from problem

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import pytest
 
+from groupspec.impl.core.errors import KafkaError, UnreadableRecordsError
 from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.core.subscription import Buffered, SubscriptionState
 from groupspec.impl.network.records import NewRecord, encode_records
-from groupspec.impl.records import Records
+from groupspec.impl.records import ConsumerRecord, Decoded, Records
 from groupspec.impl.threads.testing import PlainDecoder
 from groupspec.impl.wiring import DECODER
 
@@ -17,8 +21,9 @@ FIRST = TopicPartition("orders", 0)
 class WithGap(PlainDecoder):
     """As if the last batch ended 5 offsets behind its last record: compaction and transactions do that."""
 
-    def next_offset(self, data: bytes, from_offset: int) -> int:
-        return super().next_offset(data, from_offset) + 5
+    def decode(self, partition: TopicPartition, data: bytes, from_offset: int) -> Decoded:
+        decoded = super().decode(partition, data, from_offset)
+        return replace(decoded, next_offset=decoded.next_offset + 5)
 
 
 def reading_from(offset: int, data: bytes) -> SubscriptionState:
@@ -52,20 +57,86 @@ def test_records_before_the_position_are_left_out() -> None:
     assert [record.offset for record in Records(subscription, PlainDecoder()).take(5)] == [10]
 
 
-def test_O4_records_are_not_lost_because_those_of_another_partition_can_not_be_read() -> None:
+def buffering(data: Mapping[TopicPartition, bytes]) -> SubscriptionState:
+    """A subscription with these bytes buffered, all from offset 10 on."""
     subscription = SubscriptionState()
-    second = TopicPartition("orders", 1)
-    subscription.assign_manually([FIRST, second])
-    for partition in (FIRST, second):
+    subscription.assign_manually(data)
+    for partition in data:
         subscription.seek(partition, 10)
     for partition, (epoch, offset) in subscription.fetchable().items():
-        data = b"10:a\n" if partition == FIRST else b"nonsense"
-        assert subscription.buffer(Buffered(partition, epoch, offset, data, 100))
-    records = Records(subscription, PlainDecoder())
-    assert [record.offset for record in records.take(5)] == [10]
-    with pytest.raises(ValueError, match="not enough values"):
+        assert subscription.buffer(Buffered(partition, epoch, offset, data[partition], 100))
+    return subscription
+
+
+def values(records: list[ConsumerRecord]) -> list[tuple[int, int]]:
+    return [(record.partition, record.offset) for record in records]
+
+
+SECOND = TopicPartition("orders", 1)
+BAD = encode_records([NewRecord(b"twelve")], 12)[:-1] + b"?"
+
+
+def test_O4_what_stands_before_a_corrupt_batch_is_returned_and_then_it_is_said_where_to_go_on() -> None:
+    good = encode_records([NewRecord(b"ten"), NewRecord(b"eleven")], 10)
+    subscription = buffering({FIRST: good + BAD + encode_records([NewRecord(b"thirteen")], 13)})
+    decoder = Counting()
+    records = Records(subscription, decoder)
+    assert values(records.take(5)) == [(0, 10), (0, 11)]
+    for _ in range(3):
+        with pytest.raises(UnreadableRecordsError, match=r"orders-0 at offset 12: .*seek\(orders-0, 13\)") as caught:
+            records.take(5)
+    assert (caught.value.partition, caught.value.offset, caught.value.next_offset) == (FIRST, 12, 13)
+    assert isinstance(caught.value, KafkaError)
+    assert subscription.position(FIRST) == 12
+    assert decoder.calls == 1
+    subscription.seek(FIRST, caught.value.next_offset)
+    assert records.take(5) == []
+
+
+def test_O4_a_corrupt_batch_stops_its_partition_and_no_other_one() -> None:
+    subscription = buffering({FIRST: BAD, SECOND: encode_records([NewRecord(b"a"), NewRecord(b"b")], 10)})
+    records = Records(subscription, DECODER)
+    with pytest.raises(UnreadableRecordsError):
+        records.take(1)
+    assert subscription.returnable() == (SECOND,)
+    assert values(records.take(5)) == [(1, 10), (1, 11)]
+    with pytest.raises(UnreadableRecordsError):
         records.take(5)
-    assert subscription.position(second) == 10
+
+
+def test_partitions_take_turns_whichever_of_them_has_more() -> None:
+    many, few = b"".join(b"%d:x\n" % n for n in range(10, 16)), b"10:x\n"
+    subscription = buffering({FIRST: many, SECOND: few})
+    records = Records(subscription, PlainDecoder())
+    assert values(records.take(4)) == [(0, 10), (0, 11), (0, 12), (0, 13)]
+    assert values(records.take(3)) == [(0, 14), (0, 15), (1, 10)]
+    for partition in (FIRST, SECOND):  # both have news; the one that was served first waits
+        epoch, offset = subscription.fetchable()[partition]
+        assert subscription.buffer(Buffered(partition, epoch, offset, b"%d:x\n" % offset, 100))
+    assert values(records.take(1)) == [(0, 16)]
+    assert values(records.take(1)) == [(1, 11)]
+    assert list(subscription.fetchable()) == [FIRST, SECOND]
+
+
+def test_a_partition_that_was_paused_in_the_middle_goes_on_where_it_was() -> None:
+    subscription = buffering({FIRST: b"10:a\n11:b\n", SECOND: b"10:c\n"})
+    records = Records(subscription, PlainDecoder())
+    assert values(records.take(1)) == [(0, 10)]
+    subscription.pause([FIRST])
+    assert values(records.take(5)) == [(1, 10)]
+    subscription.resume([FIRST])
+    assert values(records.take(5)) == [(0, 11)]
+
+
+class Counting:
+    """Counts what it decodes."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def decode(self, partition: TopicPartition, data: bytes, from_offset: int) -> Decoded:
+        self.calls += 1
+        return DECODER.decode(partition, data, from_offset)
 
 
 def test_record_batches_as_they_are_on_the_wire() -> None:

@@ -24,7 +24,7 @@ from collections.abc import Callable
 from typing import Final
 
 from groupspec.impl.core.core import Core
-from groupspec.impl.core.errors import ConsumerClosedError, IllegalStateError
+from groupspec.impl.core.errors import ConsumerClosedError, IllegalStateError, KafkaError
 from groupspec.impl.core.events import (
     AssignPartitions,
     Closed,
@@ -60,7 +60,6 @@ class BackgroundDriver:
         self._consumer_events: Queue[ConsumerEvent] = Queue(runtime, "consumer events")
         self._futures = Futures(runtime)
         self._bell = Bell(runtime, "bell of the polling thread")
-        self._submitted = 0  # written by the polling thread
         self._taken = 0  # this and all below: written by the background thread while it runs
         self._responses: deque[ResponseReceived] = deque()
         self._outputs: deque[Output] = deque()
@@ -69,8 +68,7 @@ class BackgroundDriver:
         self._life = runtime.lock("life of the background thread")
         self._running = False  # changed under that lock: set by the one that starts it, cleared by the thread itself
         self._changed = False  # whether the polling thread should look
-        self._must_end = False  # this and the next: written by whoever shuts down
-        self._shut_down = False
+        self._must_end = False  # written by whoever shuts down
         self._thread: Thread | None = None
         self.left_over: list[ServerEvent | ConsumerEvent] = []  # cancelled at the end, for whoever wants to know
 
@@ -94,12 +92,10 @@ class BackgroundDriver:
 
     def submit(self, event: ServerEvent) -> None:
         """Queue an event and wake the background thread for it."""
-        if self._shut_down:
+        if self._server_events.put(event):
+            self._transport.wake()
+        else:
             self.left_over.append(event)
-            return
-        self._submitted += 1
-        self._server_events.put(event)
-        self._transport.wake()
 
     def call(self, make_event: Callable[[int], ServerEvent]) -> Future:
         """Queue an event whose outcome is wanted."""
@@ -109,8 +105,8 @@ class BackgroundDriver:
 
     def settle(self, deadline_ms: int) -> bool:
         """Wait until the background thread has taken all that was queued."""
-        target = self._submitted
-        return self.wait_until(lambda: self._taken >= target, deadline_ms)
+        target = self._server_events.count()
+        return self.wait_until(lambda: self._taken >= target or self._ended, deadline_ms)
 
     def wait_until(self, happened: Callable[[], bool], deadline_ms: int | None) -> bool:
         """Wait for the background thread to bring something about; True at once if it has failed."""
@@ -153,17 +149,22 @@ class BackgroundDriver:
     # The background thread -----------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        failure = None
+        failure: Exception | None = None
         try:
             while not self._ended and not self._must_end:
                 self._turn()
         except Exception as error:
             error.add_note("this ended the background thread; after it has been reported a poll() starts it again")
             failure = error
-        with self._life:  # in one step, or a second thread could be started beside a failure
-            self._running = False
-            self._failure = failure
-        self._bell.ring()
+        except BaseException as error:  # none of ours: whoever meant to end the thread with it gets it, too
+            failure = KafkaError(f"The background thread was ended by {type(error).__name__}: {error}")
+            failure.__cause__ = error
+            raise
+        finally:
+            with self._life:  # in one step, or a second thread could be started beside a failure
+                self._running = False
+                self._failure = failure
+            self._bell.ring()
 
     def _turn(self) -> None:
         """Once round: what an earlier turn left, events, time, network."""
@@ -240,10 +241,8 @@ class BackgroundDriver:
 
     def _cancel_left_over(self) -> None:
         """The thread has ended: what it did not take is cancelled, and whoever waits is told (rule Q1)."""
-        self._ended = self._shut_down = True
-        while (event := self._server_events.get()) is not None:
-            self.left_over.append(event)
-        while (told := self._consumer_events.get()) is not None:
-            self.left_over.append(told)
+        self._ended = True
+        self.left_over += self._server_events.close()
+        self.left_over += self._consumer_events.close()
         self._futures.fail_all(ConsumerClosedError("The consumer was closed before this could be answered"))
         self._bell.ring()

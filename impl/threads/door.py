@@ -48,11 +48,13 @@ class Door:
     @contextmanager
     def callback(self) -> Iterator[None]:
         """A rebalance callback runs: calls from it must not wait for the rebalance, and no wakeup reaches them."""
-        self._callbacks += 1
+        with self._lock:
+            self._callbacks += 1
         try:
             yield
         finally:
-            self._callbacks -= 1
+            with self._lock:
+                self._callbacks -= 1
 
     def refuse_in_callback(self, call: str) -> None:
         """For calls that would wait for the very callback that makes them."""
@@ -81,6 +83,16 @@ class Door:
             if self._wakeup and not self._callbacks:
                 self._wakeup = False
                 raise WakeupError("wakeup() was called")
+
+    def is_open(self) -> bool:
+        """Whether nobody else closes the consumer, or has closed it."""
+        with self._lock:
+            return not self._is_shut_for(self._runtime.thread_id())
+
+    def check_open(self) -> None:
+        """Raise ConsumerClosedError if it is not: for calls that wait, and that no wakeup interrupts."""
+        if not self.is_open():
+            raise ConsumerClosedError("The consumer was closed during this call")
 
     # Closing ---------------------------------------------------------------------------------------------------------
 

@@ -33,13 +33,17 @@ class Futures:
         self._lock = runtime.lock("futures")
         self._open: dict[int, Future] = {}
         self._next = 1
+        self._end: Exception | None = None  # nobody will complete any more
 
     def new(self) -> Future:
-        """A future that somebody is going to complete."""
+        """A future that somebody is going to complete; after the end one that has failed already."""
         with self._lock:
             future = Future(self._next)
             self._next += 1
-            self._open[future.number] = future
+            if self._end is not None:
+                future.error, future.done = self._end, True
+            else:
+                self._open[future.number] = future
             return future
 
     def is_open(self, number: int) -> bool:
@@ -57,8 +61,9 @@ class Futures:
             future.done = True
 
     def fail_all(self, error: Exception) -> int:
-        """Complete every open future with this error; says how many there were."""
+        """The end: complete every open future, and all that are made from now on, with this error; how many were open."""
         with self._lock:
+            self._end = error
             left, self._open = self._open, {}
             for future in left.values():
                 future.error = error

@@ -24,7 +24,7 @@ from groupspec.impl.core.core import Core
 from groupspec.impl.core.events import ConsumerEvent, Description, Output, ServerEvent
 from groupspec.impl.core.messages import Response, TopicPartition
 from groupspec.impl.core.transport import Transport
-from groupspec.impl.records import ConsumerRecord, RecordDecoder
+from groupspec.impl.records import Decoded, RecordDecoder
 from groupspec.impl.run_to_idle import RunToIdleRuntime
 from groupspec.impl.runtime import Runtime
 from groupspec.impl.threads.background import BackgroundDriver
@@ -200,17 +200,15 @@ class PlainRecord:
 class PlainDecoder:
     """Reads "offset:value" lines instead of record batches, so that a test can write them by hand."""
 
-    def decode(self, partition: TopicPartition, data: bytes, from_offset: int) -> Sequence[ConsumerRecord]:
+    def decode(self, partition: TopicPartition, data: bytes, from_offset: int) -> Decoded:
         """See RecordDecoder."""
-        return [
+        lines = self._lines(data)
+        records = [
             PlainRecord(partition.topic, partition.partition, offset, value)
-            for offset, value in self._lines(data)
+            for offset, value in lines
             if offset >= from_offset
         ]
-
-    def next_offset(self, data: bytes, from_offset: int) -> int:
-        """See RecordDecoder."""
-        return max([offset + 1 for offset, _ in self._lines(data)] + [from_offset])
+        return Decoded(records, max([offset + 1 for offset, _ in lines] + [from_offset]))
 
     def _lines(self, data: bytes) -> list[tuple[int, bytes]]:
         pairs = [line.split(b":", 1) for line in data.splitlines()]

@@ -85,7 +85,7 @@ def who_waits_at_the_end_waits_for_ever() -> None:
     instead(Commits, "give_up_all", nothing)
 
     def cancel_left_over(self: BackgroundDriver) -> None:
-        self._ended = self._shut_down = True
+        self._ended = True
         self._bell.ring()
 
     instead(BackgroundDriver, "_cancel_left_over", cancel_left_over)

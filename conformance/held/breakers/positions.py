@@ -161,9 +161,10 @@ def an_unreadable_partition_costs_the_others() -> None:
     def take(self: Records, at_most: int) -> object:
         taken: list[object] = []
         while len(taken) < at_most and (buffered := self._subscription.next_buffered()) is not None:
-            if buffered is not self._buffered:
-                self._open(buffered)
-            taken += self._take_from(buffered, at_most - len(taken))
+            opened = self._open(buffered)
+            if opened.problem is not None and not opened.has_more():
+                raise opened.problem
+            taken += self._take_from(opened, at_most - len(taken))
         return taken
 
     instead(Records, "take", take)
@@ -195,6 +196,7 @@ def what_is_buffered_is_fetched_again() -> None:
         }
 
     instead(SubscriptionState, "fetchable", fetchable)
+    instead(SubscriptionState, "returnable", lambda self: ())
 
     def make(original: Method) -> Method:
         def received(self: Fetching, *arguments: object) -> None:

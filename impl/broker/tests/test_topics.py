@@ -32,12 +32,12 @@ def test_partitions_are_spread_over_the_nodes() -> None:
 def test_a_fetch_brings_whole_batches_from_the_one_that_has_the_offset() -> None:
     fetched = topics().fetch(fetch(3), node=1).partitions[FIRST]
     assert (fetched.error, fetched.high_watermark) == (ErrorCode.NONE, 6)
-    assert [record.offset for record in decode_records(FIRST, fetched.record_bytes)] == [2, 3, 4, 5]
+    assert [record.offset for record in decode_records(FIRST, fetched.record_bytes).records] == [2, 3, 4, 5]
 
 
 def test_a_fetch_brings_one_batch_however_small_the_limit() -> None:
     fetched = topics().fetch(fetch(0, max_bytes=1), node=1).partitions[FIRST]
-    assert [record.offset for record in decode_records(FIRST, fetched.record_bytes)] == [0, 1]
+    assert [record.offset for record in decode_records(FIRST, fetched.record_bytes).records] == [0, 1]
 
 
 @pytest.mark.parametrize(

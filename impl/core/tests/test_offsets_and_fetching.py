@@ -285,6 +285,45 @@ def test_O5_what_is_fetchable_is_fetched_from_its_leader() -> None:
     ]
 
 
+def test_a_leader_is_left_alone_while_records_of_one_of_its_partitions_wait() -> None:
+    """A fetch of the others, which may be at their end, would keep that one waiting for fetch.max.wait.ms."""
+    scene = Scene().stable(0, 2)  # one leader
+    scene.do(Fetch())
+    fetched(scene)  # of P0; P2 is at its end
+    scene.do(Fetch())
+    assert not scene.is_waiting("Fetch")
+    buffered = scene.subscription.next_buffered()
+    assert buffered is not None and scene.subscription.advance(buffered, 10, 12, exhausted=True)
+    scene.do(Fetch())
+    assert list(scene.sent(FetchRequest)[-1].offsets.items()) == [(P2, 10), (P0, 12)]  # whose turn it is comes first
+
+
+def test_a_leader_is_not_kept_waiting_by_records_of_a_paused_partition() -> None:
+    scene = Scene().stable(0, 2)
+    scene.do(Fetch())
+    fetched(scene)
+    scene.subscription.pause([P0])
+    scene.do(Fetch())
+    assert scene.sent(FetchRequest)[-1].offsets == {P2: 10}
+
+
+def test_O3_a_seek_between_the_choice_of_a_position_and_its_fetch_is_fetched_by_the_next_demand() -> None:
+    scene = Scene().stable(0)
+    fetchable = scene.subscription.fetchable
+
+    def seek_behind_it() -> dict[TopicPartition, tuple[int, int]]:
+        """The application's thread runs just after the look."""
+        seen = fetchable()
+        scene.subscription.fetchable = fetchable  # type: ignore[method-assign]
+        scene.subscription.seek(P0, 500)
+        return seen
+
+    scene.subscription.fetchable = seek_behind_it  # type: ignore[method-assign]
+    scene.do(Fetch())
+    scene.do(Fetch())
+    assert [request.offsets for request in scene.sent(FetchRequest)] == [{P0: 500}]
+
+
 def test_nothing_is_fetched_without_a_demand() -> None:
     scene = Scene().stable(0)
     scene.pass_ms(10_000)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import crc32c
 import pytest
+from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record.memory_records import MemoryRecords as KafkaPythonRecords
 
+from groupspec.impl.core.errors import UnreadableRecordsError
 from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.network.errors import FrameTooLarge
 from groupspec.impl.network.frames import FrameReader, framed
-from groupspec.impl.network.records import CorruptRecords, NewRecord, decode_records, encode_records, next_offset
+from groupspec.impl.network.records import NewRecord, decode_records, encode_records
 
 ORDERS_0 = TopicPartition("orders", 0)
 
@@ -54,11 +57,11 @@ def test_half_a_frame_is_seen() -> None:
 @given(batch, st.integers(0, 2**40))
 def test_records_survive_the_way_there_and_back(records: list[NewRecord], first: int) -> None:
     data = encode_records(records, first)
-    read = decode_records(ORDERS_0, data)
-    assert [(r.offset, r.key, r.value, r.timestamp_ms, r.headers) for r in read] == [
+    read = decode_records(ORDERS_0, data, first)
+    assert [(r.offset, r.key, r.value, r.timestamp_ms, r.headers) for r in read.records] == [
         (first + number, r.key, r.value, r.timestamp_ms, r.headers) for number, r in enumerate(records)
     ]
-    assert next_offset(data, first) == first + len(records)
+    assert (read.next_offset, read.problem) == (first + len(records), None)
 
 
 @given(batch, st.integers(0, 2**40))
@@ -76,21 +79,68 @@ def test_a_batch_cut_off_at_the_end_is_left_for_the_next_fetch(
     whole: list[NewRecord], cut: list[NewRecord], data: st.DataObject
 ) -> None:
     first, second = encode_records(whole, 0), encode_records(cut, len(whole))
-    read = first + second[: data.draw(st.integers(0, len(second) - 1))]
-    assert [r.offset for r in decode_records(ORDERS_0, read)] == list(range(len(whole)))
-    assert next_offset(read, 0) == len(whole)
+    read = decode_records(ORDERS_0, first + second[: data.draw(st.integers(0, len(second) - 1))])
+    assert [r.offset for r in read.records] == list(range(len(whole)))
+    assert (read.next_offset, read.problem) == (len(whole), None)
 
 
 def test_records_before_the_offset_asked_for_are_left_out() -> None:
     data = encode_records([NewRecord(b"a"), NewRecord(b"b"), NewRecord(b"c")], 10)
-    assert [r.value for r in decode_records(ORDERS_0, data, from_offset=11)] == [b"b", b"c"]
+    assert [r.value for r in decode_records(ORDERS_0, data, from_offset=11).records] == [b"b", b"c"]
 
 
 @given(batch, st.data())
-def test_a_flipped_bit_is_noticed(records: list[NewRecord], data: st.DataObject) -> None:
-    good = encode_records(records, 0)
-    at = data.draw(st.integers(21, len(good) - 1))  # from the attributes on: what the checksum covers
-    bad = bytearray(good)
+def test_a_flipped_bit_costs_its_batch_and_none_before_it(records: list[NewRecord], data: st.DataObject) -> None:
+    good, bad = encode_records(records, 0), bytearray(encode_records(records, len(records)))
+    at = data.draw(st.integers(21, len(bad) - 1))  # from the attributes on: what the checksum covers
     bad[at] ^= 1 << data.draw(st.integers(0, 7))
-    with pytest.raises(CorruptRecords, match="orders-0"):
-        decode_records(ORDERS_0, bytes(bad))
+    read = decode_records(ORDERS_0, good + bytes(bad) + encode_records(records, 2 * len(records)))
+    assert [r.offset for r in read.records] == list(range(len(records)))
+    assert read.next_offset == len(records)
+    problem = read.problem
+    assert isinstance(problem, UnreadableRecordsError)
+    assert (problem.partition, problem.offset) == (ORDERS_0, len(records))
+    assert len(records) < problem.next_offset <= 2 * len(records)
+
+
+@pytest.mark.parametrize("codec", [1, 2, 3, 4], ids=["gzip", "snappy", "lz4", "zstd"])
+def test_every_codec_of_kafka_is_read_as_installed(codec: int) -> None:
+    read = decode_records(ORDERS_0, compressed(codec), from_offset=1)
+    assert read.problem is None
+    assert [(r.offset, r.value) for r in read.records] == [(1, b"one" * 100), (2, b"two" * 100)]
+
+
+def test_what_has_no_codec_is_said_by_an_error_of_ours_that_names_the_place() -> None:
+    unknown = bytearray(compressed(1))
+    unknown[22] = 7  # the attributes' last byte: the codec
+    unknown[17:21] = crc32c.crc32c(bytes(unknown[21:])).to_bytes(4, "big")
+    read = decode_records(ORDERS_0, bytes(unknown), from_offset=1)
+    assert (read.records, read.next_offset) == ([], 1)
+    assert isinstance(read.problem, UnreadableRecordsError)
+    assert (read.problem.partition, read.problem.offset, read.problem.next_offset) == (ORDERS_0, 1, 3)
+    assert "Unknown compression codec 0x07" in str(read.problem)
+    assert "seek(orders-0, 3)" in str(read.problem)
+
+
+def test_a_length_that_can_not_be_is_a_problem_and_no_endless_loop() -> None:
+    bad = bytearray(encode_records([NewRecord(b"a")], 5))
+    bad[8:12] = (3).to_bytes(4, "big")
+    problem = decode_records(ORDERS_0, bytes(bad)).problem
+    assert isinstance(problem, UnreadableRecordsError)
+    assert (problem.offset, problem.next_offset) == (5, 6)
+
+
+def compressed(codec: int) -> bytes:
+    """A batch with the offsets 0, 1, 2."""
+    builder = DefaultRecordBatchBuilder(
+        magic=2,
+        compression_type=codec,
+        is_transactional=0,
+        producer_id=-1,
+        producer_epoch=-1,
+        base_sequence=-1,
+        batch_size=10_000,
+    )
+    for offset, value in enumerate((b"zero", b"one", b"two")):
+        builder.append(offset, timestamp=0, key=None, value=value * 100, headers=[])
+    return bytes(builder.build())

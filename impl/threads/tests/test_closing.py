@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
-from groupspec.impl.core.errors import ConsumerClosedError
-from groupspec.impl.core.events import SendRequest
+from groupspec.impl.consumer import Consumer
+from groupspec.impl.core.errors import ConsumerClosedError, KafkaError
+from groupspec.impl.core.events import Fetch, SendRequest, Unsubscribe
 from groupspec.impl.core.messages import ErrorCode, HeartbeatResponse, OffsetAndMetadata, OffsetCommitRequest
 from groupspec.impl.threads.testing import Call, CallThread
 from groupspec.impl.threads.tests.stage import Stage, partitions
@@ -252,6 +255,114 @@ def test_a_consumer_closes_itself_at_the_end_of_its_block() -> None:
         with stage.consumer:
             pass
         assert stage.transport.closed
+
+
+def test_M4_a_block_that_raises_does_not_commit_what_it_has_not_processed() -> None:
+    def application(consumer: Consumer) -> None:
+        with consumer:
+            consumer.poll(0)  # 10 and 11
+            consumer.poll(0)  # those are processed; here are 12 and 13
+            raise ZeroDivisionError("in the middle of the second two")
+
+    with Stage(enable_auto_commit=True, max_poll_records=2) as stage:
+        stage.stable(0)
+        stage.fetched(10, 11, 12, 13)
+        work = stage.begin(application)
+        request = stage.waiting("OffsetCommit").request
+        assert isinstance(request, OffsetCommitRequest)
+        assert request.offsets == {partitions(0)[0]: OffsetAndMetadata(12)}
+        stage.error("OffsetCommit", "NONE")
+        stage.error("LeaveGroup", "NONE")
+        with pytest.raises(ZeroDivisionError):
+            work.outcome()
+
+
+def test_M4_a_block_that_ends_well_commits_all_that_it_was_given() -> None:
+    def application(consumer: Consumer) -> None:
+        with consumer:
+            consumer.poll(0)
+
+    with Stage(enable_auto_commit=True) as stage:
+        stage.stable(0)
+        stage.fetched(10, 11)
+        work = stage.begin(application)
+        request = stage.waiting("OffsetCommit").request
+        assert isinstance(request, OffsetCommitRequest)
+        assert request.offsets == {partitions(0)[0]: OffsetAndMetadata(12)}
+        stage.error("OffsetCommit", "NONE")
+        stage.error("LeaveGroup", "NONE")
+        work.outcome()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_L2_no_call_hangs_whenever_another_thread_closes_without_waiting(seed: int) -> None:
+    """unsubscribe() and assign() wait for what a consumer that has been closed does not do any more."""
+    schedule = [random.Random(seed).randrange(4) for _ in range(200)]
+    for call in (lambda consumer: consumer.unsubscribe(), lambda consumer: consumer.commit_async()):
+        with Stage(schedule) as stage:
+            stage.stable(0)
+            close = CallThread(stage.runtime, "second").begin(lambda: stage.consumer.close(0))
+            under_way = stage.begin(call)
+            stage.advance(120_000)
+            assert under_way.done
+            assert close.done
+
+
+def test_L2_whoever_asks_after_the_end_is_answered_at_once() -> None:
+    """As unsubscribe() does whose thread got no turn between its first look and its question."""
+    with Stage() as stage:
+        stage.stable(0)
+        stage.driver.shut_down(stage.runtime.now_ms())
+        future = stage.driver.call(Unsubscribe)
+        assert future.done
+        with pytest.raises(ConsumerClosedError):
+            future.outcome()
+        assert stage.driver.settle(stage.runtime.now_ms() + 60_000)
+
+
+def commit_and_tell(told: list[int], number: int, consumer: Consumer) -> None:
+    consumer.commit_async({}, lambda *_: told.append(number))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_T2_two_threads_run_each_callback_once_while_a_consumer_is_closed_around_a_stuck_one(seed: int) -> None:
+    schedule = [random.Random(seed).randrange(4) for _ in range(300)]
+    told: list[int] = []
+    with Stage(schedule) as stage:
+        stage.stable(0)
+        for number in range(4):
+            stage.call(partial(commit_and_tell, told, number))
+        stage.heartbeat("REBALANCE_IN_PROGRESS")
+        stage.listener.park = True
+        stage.begin_poll(0)
+        close = CallThread(stage.runtime, "second").begin(lambda: stage.consumer.close(1_000))
+        stage.settle()
+        stage.advance(1_000)
+        close.outcome()
+        stage.release()
+        assert told == [0, 1, 2, 3]
+
+
+def test_H6_whatever_ends_the_background_thread_the_next_call_hears_of_it_and_close_ends() -> None:
+    with Stage() as stage:
+        stage.stable(0)
+        handle = stage.core.handle
+
+        def exits(event: object, now_ms: int) -> object:
+            stage.core.handle = handle  # type: ignore[method-assign]
+            raise SystemExit("not a good idea in a trace sink")
+
+        stage.core.handle = exits  # type: ignore[assignment, method-assign]
+        with pytest.raises(SystemExit):
+            stage.submit(Fetch())
+        assert not stage.driver.is_running()
+        with pytest.raises(KafkaError, match="background thread was ended by SystemExit"):
+            stage.call(lambda consumer: consumer.commit_async({}))
+        stage.call(lambda consumer: consumer.commit_async({}))
+        assert stage.driver.is_running()
+        close = begin_close(stage)
+        stage.error("LeaveGroup", "NONE")
+        close.outcome()
 
 
 def test_L4_the_thread_is_woken_and_joined_before_its_network_goes() -> None:

@@ -14,8 +14,15 @@ from groupspec.impl.core.errors import (
     KafkaTimeoutError,
     RetriableCommitFailedError,
 )
-from groupspec.impl.core.events import Fetch, Poll
-from groupspec.impl.core.messages import OffsetAndMetadata, OffsetCommitRequest, OffsetFetchRequest, TopicPartition
+from groupspec.impl.core.events import Poll
+from groupspec.impl.core.messages import (
+    FetchedPartition,
+    FetchResponse,
+    OffsetAndMetadata,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    TopicPartition,
+)
 from groupspec.impl.run_to_idle import RunToIdleRuntime
 from groupspec.impl.threads.memory_transport import MemoryTransport
 from groupspec.impl.threads.testing import PLAIN_DECODER, CallThread
@@ -64,7 +71,7 @@ def test_poll_needs_something_to_poll_for() -> None:
 
 
 def test_poll_takes_no_negative_time() -> None:
-    with Stage() as stage, pytest.raises(ValueError, match="0 or more milliseconds"):
+    with Stage() as stage, pytest.raises(ValueError, match="timeout_ms=-1: must be from 0"):
         stage.poll(-1)
 
 
@@ -85,9 +92,9 @@ def test_O5_positions_move_when_records_are_returned_not_when_they_arrive() -> N
 def test_records_of_several_partitions_come_in_one_poll() -> None:
     with Stage() as stage:
         stage.stable(0, 1)
-        stage.fetched(10, partition=0)
-        stage.submit(Fetch())
-        stage.fetched(10, 11, partition=1)
+        records = {0: b"10:a\n", 1: b"10:b\n11:c\n"}
+        answers = {partitions(number)[0]: FetchedPartition(data, 100) for number, data in records.items()}
+        stage.respond("Fetch", FetchResponse(answers))
         assert [(record.partition, record.offset) for record in stage.poll()] == [(0, 10), (1, 10), (1, 11)]
 
 
@@ -337,6 +344,15 @@ def test_what_was_assigned_is_there_when_assign_returns() -> None:
             return consumer.assignment()
 
         assert stage.call(assign_and_look) == set(partitions(0, 1))
+
+
+def test_what_was_subscribed_to_is_said_at_once() -> None:
+    def subscribe_and_look(consumer: Consumer) -> set[str]:
+        consumer.subscribe([TOPIC, "others"])
+        return consumer.subscription()
+
+    with Stage() as stage:
+        assert stage.call(subscribe_and_look) == {TOPIC, "others"}
 
 
 def test_without_a_group_nothing_can_be_subscribed() -> None:

@@ -169,7 +169,7 @@ def test_T2_nobody_touches_the_shared_state_without_its_lock_and_each_step_takes
     records = Buffered(FIRST, state.fetchable()[FIRST][0], 10, b"...", 20)
     steps: list[Callable[[], object]] = [
         lambda: state.poll_started(),
-        lambda: state.fetch_sent([FIRST]),
+        lambda: state.begin_fetch({FIRST: (epoch, 10)}),
         lambda: state.fetch_ended(FIRST, records.epoch),
         lambda: state.buffer(records),
         lambda: state.next_buffered(),
