@@ -148,6 +148,11 @@ class Steps:
         """Says that `count` more units are done."""
         self._progress.advance(self._task, count)
 
+    def more(self, count: int) -> None:
+        """Says that there are `count` more units than was thought."""
+        if count and (total := self._progress.tasks[self._task].total) is not None:
+            self._progress.update(self._task, total=total + count)
+
     def now(self, what: str) -> None:
         """Changes the words beside the bar."""
         self._progress.update(self._task, description=what)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -20,24 +20,16 @@ from groupspec.conformance.commands._common import (
 from groupspec.conformance.errors import EXIT_OK, UsageProblem
 from groupspec.conformance.reports.html import conform_page
 from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
-from groupspec.conformance.wire.campaign import Campaign, ClientResult, Row, as_json, run_campaign
+from groupspec.conformance.wire.campaign import Campaign, as_json, judged_again, run_campaign
+from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import BUILT_IN, IN_PYTHON, Client, find_client
+from groupspec.conformance.wire.console import show
 from groupspec.conformance.wire.junit import junit_xml
 from groupspec.conformance.wire.protocol import FEATURES
+from groupspec.conformance.wire.recording import judge_recording, load, recordings_in
 from groupspec.conformance.wire.scenario import SCENARIOS, Case, all_cases
-from groupspec.conformance.wire.verdicts import Verdict, exit_code
-from groupspec.spec.rules import RULES
-
-STYLES = {
-    Verdict.PASS: "green",
-    Verdict.DEVIATION: "yellow",
-    Verdict.FAIL: "bold red",
-    Verdict.INCONCLUSIVE: "magenta",
-    Verdict.UNSUPPORTED: "dim",
-    Verdict.UNTESTABLE: "dim",
-}
-TOLD = (Verdict.FAIL, Verdict.DEVIATION, Verdict.INCONCLUSIVE)
+from groupspec.conformance.wire.verdicts import exit_code
 
 
 @click.command("conform")
@@ -47,12 +39,21 @@ TOLD = (Verdict.FAIL, Verdict.DEVIATION, Verdict.INCONCLUSIVE)
 )
 @click.option("--jobs", type=click.IntRange(1, 64), default=None, help="Runs at the same time.  [default: 3 per core]")
 @click.option("--repeat", type=click.IntRange(1, 1000), default=1, show_default=True, help="Runs of each case.")
+@click.option(
+    "--confirm/--no-confirm",
+    default=True,
+    show_default=True,
+    help="Run a case again in which a rule was broken, until that is certain or flaps.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Draws the order of the runs.")
 @click.option(
     "--report",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
     help="Write an HTML report there, each run's wire log, sequence diagram and trace, and JUnit XML.",
+)
+@click.option(
+    "--judge", is_flag=True, help="Judge recorded runs again: CLIENT... are files or folders that --report wrote."
 )
 @click.option("--list", "listing", is_flag=True, help="Show the scenarios and the built-in clients.")
 @json_option
@@ -61,8 +62,10 @@ def command(
     chosen: Sequence[str],
     jobs: int | None,
     repeat: int,
+    confirm: bool,
     seed: int,
     report: Path | None,
+    judge: bool,
     listing: bool,
     json_file: Path | None,
 ) -> int:
@@ -71,7 +74,9 @@ def command(
     CLIENT is a built-in name (see --list), or cmd:COMMAND LINE of a program that speaks the harness protocol
     (conformance/wire/PROTOCOL.md).
 
-    Example: groupspec conform reference kafka-python --scenario first-join --report out/
+    Examples: groupspec conform reference kafka-python --scenario first-join --report out/
+
+    groupspec conform --judge out/kafka-python
     """
     if listing:
         _list(json_file)
@@ -82,21 +87,24 @@ def command(
             allowed=[*BUILT_IN, "cmd:COMMAND LINE"],
             next_step="for example `groupspec conform reference`, or `groupspec conform --list`",
         )
-    judged = [find_client(name) for name in dict.fromkeys(clients)]
-    cases = find_cases(chosen)
-    if report is not None:
-        writable_folder(report)
-    campaign = _run(judged, cases, jobs or 3 * (os.cpu_count() or 2), repeat, seed, report)
+    if judge:
+        campaign = _judge_again(clients, report)
+    else:
+        judged = [find_client(name) for name in dict.fromkeys(clients)]
+        cases = find_cases(chosen)
+        if report is not None:
+            writable_folder(report)
+        campaign = _run(judged, cases, jobs or 3 * (os.cpu_count() or 2), repeat, confirm, seed, report)
     result = as_json(campaign)
     write_json("conform", result, json_file)
     if report is not None:
-        write_text(report / "junit.xml", junit_xml(campaign))
+        write_text(report / "junit.xml", junit_xml(campaign, report))
         write_json("conform", result, report / "conform.json")
-    _show(campaign, report)
+    show(results(), campaign, report)
     if report is not None:
         write_text(report / "report.html", conform_page(report))
         results().print(f"report: {report / 'report.html'}", markup=False)
-    return exit_code(campaign.verdicts())
+    return exit_code([client.verdicts() for client in campaign.clients])
 
 
 def find_cases(chosen: Sequence[str]) -> list[Case]:
@@ -118,13 +126,39 @@ def find_cases(chosen: Sequence[str]) -> list[Case]:
     return [case for case in cases if case.id in chosen or (case.scenario.id in chosen)]
 
 
+def _judge_again(names: Sequence[str], report: Path | None) -> Campaign:
+    """Recorded runs, by the rules as they are now."""
+    files = recordings_in([Path(name) for name in names])
+    judged = [judge_recording(load(file), file) for file in files]
+    if report is not None:
+        writable_folder(report)
+    return judged_again(judged, report)
+
+
 def _run(
-    clients: Sequence[Client], cases: Sequence[Case], jobs: int, repeat: int, seed: int, report: Path | None
+    clients: Sequence[Client],
+    cases: Sequence[Case],
+    jobs: int,
+    repeat: int,
+    confirm: bool,
+    seed: int,
+    report: Path | None,
 ) -> Campaign:
-    total = len(clients) * len(cases) * repeat
-    with progress("judging", total) as steps:
+    with progress("judging", len(clients) * len(cases) * repeat) as steps:
+
+        def finished(_: CaseResult, more: int) -> None:
+            steps.more(more)
+            steps.done()
+
         return run_campaign(
-            clients, cases, jobs=jobs, repeat=repeat, seed=seed, report=report, finished=lambda _: steps.done()
+            clients,
+            cases,
+            jobs=jobs,
+            repeat=repeat,
+            confirm=confirm,
+            seed=seed,
+            report=report,
+            finished=finished,
         )
 
 
@@ -162,48 +196,3 @@ def _list_json() -> dict[str, object]:
         "clients": [*BUILT_IN],
         "features": dict(FEATURES),
     }
-
-
-def _show(campaign: Campaign, report: Path | None) -> None:
-    console = results()
-    rules = [rule for rule in RULES if any(row.rule == rule for client in campaign.clients for row in client.rows)]
-    table = Table("rule", *(f"{client.name} {client.version}".strip() for client in campaign.clients))
-    for rule in rules:
-        table.add_row(rule, *(_cell([row for row in client.rows if row.rule == rule]) for client in campaign.clients))
-    console.print(table)
-    for client in campaign.clients:
-        _tell(client, report)
-    counts = ", ".join(f"{n} {verdict.value}" for verdict in Verdict if (n := campaign.verdicts().count(verdict)))
-    console.print(f"{counts}; {campaign.seconds:.1f} s, seed {campaign.seed}")
-
-
-def _cell(rows: Iterable[Row]) -> str:
-    """The verdicts of one rule over all scenarios: the worst, and in how many."""
-    verdicts = [row.judgement.verdict for row in rows]
-    for verdict in (Verdict.FAIL, Verdict.DEVIATION, Verdict.INCONCLUSIVE):
-        if verdict in verdicts:
-            return f"[{STYLES[verdict]}]{verdict.value} {verdicts.count(verdict)} of {len(verdicts)}[/]"
-    for verdict in (Verdict.PASS, Verdict.UNSUPPORTED, Verdict.UNTESTABLE):
-        if verdict in verdicts:
-            return f"[{STYLES[verdict]}]{verdict.value}[/]"
-    return ""
-
-
-def _tell(client: ClientResult, report: Path | None) -> None:
-    """What went wrong, in full."""
-    console = results()
-    for row in client.rows:
-        if row.judgement.verdict not in TOLD:
-            continue
-        verdict = row.judgement.verdict
-        console.print(
-            f"[{STYLES[verdict]}]{verdict.value}[/] {client.name}: {row.rule} in {row.case.id}", highlight=False
-        )
-        console.print(f"  {row.judgement.reason}", markup=False)
-        if verdict is not Verdict.INCONCLUSIVE:
-            console.print(f"  rule:   {RULES[row.rule].statement}", markup=False)
-            console.print(f"  source: {'; '.join((*RULES[row.rule].sources, row.case.scenario.source))}", markup=False)
-        if report is not None and row.folder:
-            console.print(f"  log:    {report / row.folder / 'wire.txt'}", markup=False)
-            console.print(f"  see:    {report / row.folder / 'sequence.svg'}", markup=False)
-        console.print(f"  replay: {row.replay}", markup=False)

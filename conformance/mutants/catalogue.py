@@ -241,12 +241,12 @@ def heartbeats_go_on_without_identity() -> None:
 
 @mutant("H7-two-in-flight", breaks="H7", scenarios="close-while-stable")
 def heartbeats_do_not_wait_for_each_other() -> None:
-    """A heartbeat is sent when it is due, whether or not one is unanswered."""
+    """An unanswered heartbeat is repeated at the next turn, without waiting for its interval."""
 
     def make(original: Original) -> Replacement:
         def progress(self: Heartbeats) -> None:
-            if self._due and self.state is HeartbeatState.IN_FLIGHT:
-                self.state = HeartbeatState.IDLE
+            if self.state is HeartbeatState.IN_FLIGHT:
+                self.state, self._due = HeartbeatState.IDLE, True
             original(self)
 
         return progress

@@ -89,6 +89,9 @@ def report_html(results: Results) -> str:
         lines=lines,
         totals=totals(results.conform) if results.conform else {},
         findings=_findings(lines),
+        crashes={client.name: client.crashes for client in results.conform.clients if client.crashes}
+        if results.conform
+        else {},
         runs=evidence,
         position=partial(_position, results.runs_folder),
         pictures=_pictures(results),

@@ -32,11 +32,30 @@ class VerdictRow(msgspec.Struct, frozen=True):
     runs: int = 1
     folder: str = ""
     at_ms: float | None = None
+    counts: dict[str, int] = {}
+    certain: bool = False
+    flaps: bool = False
+    symptom_of: str = ""
+
+    @property
+    def how_sure(self) -> str:
+        """In a few words: `3 of 5 runs, flaps`."""
+        shown = f"{self.counts.get(self.verdict, self.runs)} of {self.runs} run{'s' if self.runs > 1 else ''}"
+        return f"{shown}, flaps" if self.flaps else shown
 
     @property
     def case(self) -> str:
         """The scenario and, after a slash, its variant."""
         return f"{self.scenario}/{self.variant}" if self.variant else self.scenario
+
+
+class Crash(msgspec.Struct, frozen=True):
+    """One way in which a client's process or its harness broke off."""
+
+    reason: str
+    cases: tuple[str, ...]
+    runs: int
+    stderr: str
 
 
 class ClientVerdicts(msgspec.Struct, frozen=True):
@@ -45,6 +64,7 @@ class ClientVerdicts(msgspec.Struct, frozen=True):
     name: str
     version: str
     results: tuple[VerdictRow, ...]
+    crashes: tuple[Crash, ...] = ()
 
 
 class Conform(msgspec.Struct, frozen=True):

@@ -1,6 +1,6 @@
 """What a run leaves behind: the log as NDJSON, the log for people, a sequence diagram, a trace.
 
-<report>/<client>/<case>[.run-N]/log.ndjson      every entry, decoded
+<report>/<client>/<case>[.run-N]/log.ndjson      every entry, decoded: `conform --judge` judges it again (large ones: .gz)
                                 /wire.txt        the same, to be read
                                 /sequence.svg    the same, to be looked at
                                 /trace.ndjson    the same, in the trace schema
@@ -17,12 +17,14 @@ from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.history import CALLBACKS
 from groupspec.conformance.wire.log import Entry
+from groupspec.conformance.wire.recording import record, save
 from groupspec.conformance.wire.to_trace import write_trace
 from groupspec.conformance.wire.verdicts import Verdict
-from groupspec.conformance.wire.wire_text import as_json, describe, short, text_lines
+from groupspec.conformance.wire.wire_text import describe, short, text_lines
 from groupspec.diagrams import sequence as diagram
 from groupspec.spec.rules import RULES
 
+LARGE_ENTRIES: Final = 20_000
 SHOWN_APIS: Final = (
     "FindCoordinator",
     "JoinGroup",
@@ -44,7 +46,7 @@ def write_artefacts(result: CaseResult, report: Path, repeat: int) -> Path:
     """Writes them all; returns the folder."""
     folder = report / case_folder(result, repeat)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "log.ndjson").write_bytes(b"".join(as_json(entry, result.started_us) + b"\n" for entry in result.entries))
+    save(record(result), folder / ("log.ndjson" if len(result.entries) < LARGE_ENTRIES else "log.ndjson.gz"))
     (folder / "wire.txt").write_text("\n".join(_page(result)) + "\n", encoding="utf-8")
     (folder / "sequence.svg").write_text(sequence(result), encoding="utf-8")
     write_trace(result, f"{result.client.folder}/{result.case.id}/{repeat + 1}", folder / "trace.ndjson")

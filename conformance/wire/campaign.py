@@ -2,6 +2,9 @@
 
 Runs wait most of the time, so several go on at once, each with its own broker, its own process and its own log. The order is
 drawn from the seed: what depends on the order or on the neighbours is a finding too.
+
+One run that broke a rule may have met a race. A case in which a rule was broken is run again, until the rule was broken in
+`CERTAIN_RUNS` runs or was kept in one of them: then it flaps, and says so.
 """
 
 from __future__ import annotations
@@ -9,43 +12,79 @@ from __future__ import annotations
 import random
 import shlex
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from groupspec.conformance.wire.artefacts import write_artefacts
 from groupspec.conformance.wire.case_run import CaseResult, run_case
 from groupspec.conformance.wire.clients import Client
+from groupspec.conformance.wire.incidents import symptoms
 from groupspec.conformance.wire.scenario import Case
 from groupspec.conformance.wire.stalls import StallClock
-from groupspec.conformance.wire.verdicts import Judgement, Verdict, combine
+from groupspec.conformance.wire.verdicts import BROKEN, CERTAIN_RUNS, Combined, Judgement, Verdict, combine
 from groupspec.spec.rules import RULES
+
+STDERR_LINES: Final = 12
 
 
 @dataclass(frozen=True)
 class Row:
-    """The verdict on one rule of one case, over all its runs."""
+    """The verdict on one rule of one case, over all its runs.
+
+    Attributes:
+        combined: The verdict, and how sure it is.
+        folder: Where the log and the diagram of the run are that `combined` tells of; "" if none were written.
+        at_ms: When it showed, since the beginning of that run.
+        symptom_of: The rule whose breach in that run this is a symptom of: one stall of the client breaks several.
+    """
 
     case: Case
     rule: str
-    judgement: Judgement
-    runs: int
+    combined: Combined
     seconds: float
     replay: str
     folder: str = ""
     at_ms: float | None = None
-    """When it showed, since the beginning of the run that `folder` holds."""
+    symptom_of: str = ""
+
+    @property
+    def judgement(self) -> Judgement:
+        """Of the run that it tells of."""
+        return self.combined.judgement
+
+    @property
+    def runs(self) -> int:
+        """How many there were."""
+        return sum(self.combined.counts.values())
+
+
+@dataclass(frozen=True)
+class Crash:
+    """One way in which a client's process or its harness ended, told once, however many runs it ended."""
+
+    reason: str
+    cases: tuple[str, ...]
+    runs: int
+    stderr: str
 
 
 @dataclass(frozen=True)
 class ClientResult:
-    """One client's rows."""
+    """One client's rows, and how its process broke off."""
 
     client: Client
     name: str
     version: str
     rows: Sequence[Row]
+    crashes: Sequence[Crash] = ()
+
+    def verdicts(self) -> list[Verdict]:
+        """Of its rows."""
+        return [row.judgement.verdict for row in self.rows]
 
 
 @dataclass(frozen=True)
@@ -60,7 +99,31 @@ class Campaign:
 
     def verdicts(self) -> list[Verdict]:
         """All of them."""
-        return [row.judgement.verdict for client in self.clients for row in client.rows]
+        return [verdict for client in self.clients for verdict in client.verdicts()]
+
+
+@dataclass(frozen=True)
+class _Job:
+    client: Client
+    case: Case
+    number: int
+
+
+@dataclass
+class _Runs:
+    """The runs so far, and where their files are."""
+
+    results: dict[tuple[Client, Case], dict[int, CaseResult]] = field(default_factory=dict)
+    folders: dict[tuple[Client, Case, int], str] = field(default_factory=dict)
+
+    def of(self, client: Client, case: Case) -> list[CaseResult]:
+        return [result for _, result in sorted(self.results.get((client, case), {}).items())]
+
+    def add(self, job: _Job, result: CaseResult, report: Path | None) -> None:
+        if report is not None:
+            folder = write_artefacts(result, report, job.number)
+            self.folders[job.client, job.case, job.number] = str(folder.relative_to(report))
+        self.results.setdefault((job.client, job.case), {})[job.number] = result
 
 
 def run_campaign(
@@ -69,9 +132,10 @@ def run_campaign(
     *,
     jobs: int,
     repeat: int = 1,
+    confirm: bool = False,
     seed: int = 0,
     report: Path | None = None,
-    finished: Callable[[CaseResult], None] = lambda _: None,
+    finished: Callable[[CaseResult, int], None] = lambda *_: None,
 ) -> Campaign:
     """Runs every case against every client, `repeat` times each.
 
@@ -80,32 +144,36 @@ def run_campaign(
         cases: By what.
         jobs: How many runs at the same time.
         repeat: How often each.
+        confirm: Run a case again in which a rule was broken, until that is certain or flaps.
         seed: Draws the order of the runs.
         report: A writable folder for logs and diagrams; None: none are written.
-        finished: Called after each run, on the calling thread.
+        finished: Called after each run, on the calling thread, with how many runs it has made necessary.
     """
     begun = time.monotonic()
-    work = [(client, case, number) for client in clients for case in cases for number in range(repeat)]
+    work = [_Job(client, case, number) for client in clients for case in cases for number in range(repeat)]
     random.Random(seed).shuffle(work)
-    results: dict[tuple[Client, Case], dict[int, CaseResult]] = {}
-    folders: dict[tuple[Client, Case, int], str] = {}
+    runs = _Runs()
     with StallClock() as clock, ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="case") as pool:
-        pending = {pool.submit(run_case, client, case, clock): (client, case, number) for client, case, number in work}
+        pending: dict[Future[CaseResult], _Job] = {}
+        queue = deque(work)
         try:
-            while pending:
+            while pending or queue:
+                while queue and len(pending) < jobs:
+                    job = queue.popleft()
+                    pending[pool.submit(run_case, job.client, job.case, clock)] = job
                 done, _ = wait(pending, return_when=FIRST_COMPLETED)
                 for future in done:
-                    client, case, number = pending.pop(future)
+                    job = pending.pop(future)
                     result = future.result()
-                    if report is not None:
-                        folder = write_artefacts(result, report, number)
-                        folders[client, case, number] = str(folder.relative_to(report))
-                    results.setdefault((client, case), {})[number] = result
-                    finished(result)
+                    runs.add(job, result, report)
+                    waiting = [*pending.values(), *queue]
+                    again = _to_confirm(job, runs.of(job.client, job.case), waiting) if confirm else None
+                    queue.extend(filter(None, [again]))
+                    finished(result, int(again is not None))
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
     return Campaign(
-        clients=[_client_result(client, cases, results, folders) for client in clients],
+        clients=[_client_result(client, cases, runs) for client in clients],
         seconds=time.monotonic() - begun,
         seed=seed,
         jobs=jobs,
@@ -113,39 +181,94 @@ def run_campaign(
     )
 
 
-def _client_result(
-    client: Client,
-    cases: Sequence[Case],
-    results: Mapping[tuple[Client, Case], Mapping[int, CaseResult]],
-    folders: Mapping[tuple[Client, Case, int], str],
-) -> ClientResult:
-    rows = []
-    names = []
-    for case in cases:
-        runs = [result for _, result in sorted(results[client, case].items())]
-        names += [(run.client_name, run.client_version) for run in runs if run.client_name]
-        for rule in case.rules:
-            judgements = [run.judgements[rule] for run in runs]
-            judgement = combine(judgements)
-            worst = next(i for i, each in enumerate(judgements) if each.verdict is judgement.verdict)
-            rows.append(
-                Row(
-                    case=case,
-                    rule=rule,
-                    judgement=judgement,
-                    runs=len(runs),
-                    seconds=sum(run.seconds for run in runs),
-                    replay=replay(client, case),
-                    folder=folders.get((client, case, worst), ""),
-                    at_ms=_at_ms(runs[worst], judgements[worst]),
-                )
-            )
-    name, version = names[0] if names else (client.name, "")
-    return ClientResult(client, name if client.name.startswith("cmd:") else client.name, version, rows)
+def _to_confirm(job: _Job, done: Sequence[CaseResult], waiting: Sequence[_Job]) -> _Job | None:
+    """One more run of the case, if a rule was broken in it and nobody knows yet whether always."""
+    if any((other.client, other.case) == (job.client, job.case) for other in waiting):
+        return None
+    judged = [[run.judgements[rule].verdict for run in done] for rule in job.case.rules]
+    unsure = [
+        verdicts
+        for verdicts in judged
+        if any(verdict in BROKEN for verdict in verdicts) and Verdict.PASS not in verdicts and len(done) < CERTAIN_RUNS
+    ]
+    return _Job(job.client, job.case, len(done)) if unsure else None
+
+
+def judged_again(results: Sequence[CaseResult], report: Path | None = None) -> Campaign:
+    """The same of recorded runs: those of one client and case are repeats."""
+    runs = _Runs()
+    for result in results:
+        job = _Job(result.client, result.case, len(runs.of(result.client, result.case)))
+        runs.add(job, result, report)
+    clients = dict.fromkeys(result.client for result in results)
+    cases = {client: [case for each, case in runs.results if each == client] for client in clients}
+    return Campaign(
+        clients=[_client_result(client, cases[client], runs) for client in clients],
+        seconds=0.0,
+        seed=0,
+        jobs=1,
+        repeat=1,
+    )
+
+
+def _client_result(client: Client, cases: Sequence[Case], runs: _Runs) -> ClientResult:
+    done = {case: runs.of(client, case) for case in cases}
+    rows = [row for case in cases for row in _rows(client, case, done[case], runs.folders)]
+    every = [run for case in cases for run in done[case]]
+    names = [(run.client_name, run.client_version) for run in every if run.client_name]
+    name, version = (
+        names[0] if names and client.name.startswith("cmd:") else (client.name, names[0][1] if names else "")
+    )
+    return ClientResult(client, name, version, rows, list(_crashes(every)))
+
+
+def _rows(
+    client: Client, case: Case, done: Sequence[CaseResult], folders: Mapping[tuple[Client, Case, int], str]
+) -> Iterator[Row]:
+    of_run = [symptoms(run) for run in done]
+    for rule in case.rules:
+        combined = combine([run.judgements[rule] for run in done])
+        run = done[combined.place]
+        yield Row(
+            case=case,
+            rule=rule,
+            combined=combined,
+            seconds=sum(run.seconds for run in done),
+            replay=_replay_of(run),
+            folder=folders.get((client, case, combined.place), ""),
+            at_ms=_at_ms(run, combined.judgement),
+            symptom_of=of_run[combined.place].get(rule, ""),
+        )
+
+
+def _crashes(runs: Sequence[CaseResult]) -> Iterator[Crash]:
+    """Each reason once, the most frequent first."""
+    by_reason: dict[str, list[CaseResult]] = {}
+    for run in runs:
+        if reason := how_it_broke_off(run):
+            by_reason.setdefault(reason, []).append(run)
+    for reason, ended in sorted(by_reason.items(), key=lambda item: -len(item[1])):
+        stderr = next((run.stderr for run in ended if run.stderr), "")
+        tail = "\n".join(stderr.splitlines()[-STDERR_LINES:])
+        yield Crash(reason, tuple(dict.fromkeys(run.case.id for run in ended)), len(ended), tail)
+
+
+def how_it_broke_off(run: CaseResult) -> str:
+    """Why the process or the harness ended before the story did; "" if it did not."""
+    if run.outcome.inconclusive:
+        return run.outcome.inconclusive
+    ended = next((entry.text for entry in run.entries if entry.kind == "client_ended"), "")
+    return ended if run.outcome.missed_rule else ""
 
 
 def _at_ms(run: CaseResult, judgement: Judgement) -> float | None:
     return None if judgement.at_us is None else round((judgement.at_us - run.started_us) / 1000, 3)
+
+
+def _replay_of(run: CaseResult) -> str:
+    if run.recording is None:
+        return replay(run.client, run.case)
+    return f"groupspec conform --judge {shlex.quote(str(run.recording))}"
 
 
 def replay(client: Client, case: Case) -> str:
@@ -161,6 +284,10 @@ def as_json(campaign: Campaign) -> dict[str, object]:
                 "name": client.client.name,
                 "client": client.name,
                 "version": client.version,
+                "crashes": [
+                    {"reason": each.reason, "cases": list(each.cases), "runs": each.runs, "stderr": each.stderr}
+                    for each in client.crashes
+                ],
                 "results": [_row_json(row) for row in client.rows],
             }
             for client in campaign.clients
@@ -174,6 +301,7 @@ def as_json(campaign: Campaign) -> dict[str, object]:
 
 
 def _row_json(row: Row) -> dict[str, object]:
+    timing = row.judgement.timing
     return {
         "scenario": row.case.scenario.id,
         "variant": row.case.variant.name,
@@ -184,6 +312,20 @@ def _row_json(row: Row) -> dict[str, object]:
         "reason": row.judgement.reason,
         "seconds": round(row.seconds, 3),
         "runs": row.runs,
+        "counts": {
+            verdict.value: row.combined.counts[verdict] for verdict in Verdict if verdict in row.combined.counts
+        },
+        "certain": row.combined.certain,
+        "flaps": row.combined.flaps,
+        "symptom_of": row.symptom_of,
+        "timing": None
+        if timing is None
+        else {
+            "took_ms": round(timing.took_ms, 3),
+            "bound_ms": round(timing.bound_ms, 3),
+            "kit_stalled_ms": round(timing.kit_stalled_ms, 3),
+            "client_waited_ms": round(timing.client_waited_ms, 3),
+        },
         "replay": row.replay,
         "folder": row.folder,
         "at_ms": row.at_ms,

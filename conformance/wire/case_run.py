@@ -6,146 +6,173 @@ the harness, the kit or the machine does wrong makes the run INCONCLUSIVE; what 
 
 from __future__ import annotations
 
+import difflib
 import time
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Final
 
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.harness_process import HarnessProcess
 from groupspec.conformance.wire.history import History, Settings
-from groupspec.conformance.wire.kit import CLOSE_WITHIN_MS, Kit, Missed, NotStarted
+from groupspec.conformance.wire.judging import Outcome, judge_run
+from groupspec.conformance.wire.kit import AUTO_COMMIT_INTERVAL_MS, CLOSE_WITHIN_MS, Kit, Missed, NotStarted
 from groupspec.conformance.wire.log import Entry, Log
 from groupspec.conformance.wire.protocol import EXIT_UNSUPPORTED, FEATURES
-from groupspec.conformance.wire.rules import judge
 from groupspec.conformance.wire.scenario import Case
 from groupspec.conformance.wire.stage import Stage
-from groupspec.conformance.wire.stalls import StallClock
-from groupspec.conformance.wire.verdicts import Judgement, Verdict
-from groupspec.spec.rules import RULES
+from groupspec.conformance.wire.stalls import StallClock, Wait, WaitClock
+from groupspec.conformance.wire.verdicts import BROKEN, Judgement, Verdict
 
 TRIES: Final = 3
 DISTURBED_MS: Final = 200
 """A stall of this length may have changed what happened: late answers were later, sessions ran out."""
-BROKEN: Final = (Verdict.FAIL, Verdict.DEVIATION)
 
 
 @dataclass(frozen=True)
 class CaseResult:
-    """What one run said, and everything that it is based on."""
+    """What one run said, and everything that it is based on.
+
+    `recording`: the file that it was read from; None for a run that has just ended.
+    """
 
     client: Client
     case: Case
     client_name: str
     client_version: str
+    history: History
+    outcome: Outcome
     judgements: Mapping[str, Judgement]
     seconds: float
-    entries: Sequence[Entry] = ()
     started_us: int = 0
     stderr: str = ""
-    ended_early: str = field(default="")
+    recording: Path | None = None
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """The log."""
+        return self.history.entries
 
 
 @dataclass
-class _Outcome:
-    """How the story ended."""
+class _Run:
+    """What a run leaves behind, however it ends."""
 
-    missed: Missed | None = None
-    inconclusive: str = ""
-    unsupported: str = ""
+    outcome: Outcome = field(default_factory=Outcome)
+    stderr: str = ""
     trace: str = ""
+    waits_us: Sequence[Wait] = ()
 
 
 def run_case(client: Client, case: Case, clock: StallClock) -> CaseResult:
-    """Runs it; again if it went wrong on a machine that stood still meanwhile, since that proves nothing about the client.
+    """Runs it; again if what it found wrong rests on time and nobody could go on meanwhile, since that proves nothing.
 
     Never raises for anything that the client or its harness does.
     """
     for _ in range(TRIES):
         result = _run_once(client, case, clock)
-        stall_ms = clock.longest_ms(result.started_us)
-        if stall_ms < DISTURBED_MS or not _is_broken(result):
+        stall_ms = result.history.longest_stall_ms()
+        if stall_ms < DISTURBED_MS or not any(map(_rests_on_time, result.judgements.values())):
             return result
     judgements = {
-        rule: Judgement(
-            Verdict.INCONCLUSIVE,
-            f"the machine stood still for {stall_ms:.0f} ms during the run: {judgement.reason}",
-            judgement.at_us,
+        rule: replace(
+            judgement,
+            verdict=Verdict.INCONCLUSIVE,
+            reason=f"{judgement.reason}; the machine stood still for {stall_ms:.0f} ms during the run",
         )
-        if judgement.verdict in BROKEN
+        if _rests_on_time(judgement)
         else judgement
         for rule, judgement in result.judgements.items()
     }
     return replace(result, judgements=judgements)
 
 
-def _is_broken(result: CaseResult) -> bool:
-    return any(judgement.verdict in BROKEN for judgement in result.judgements.values())
+def _rests_on_time(judgement: Judgement) -> bool:
+    return judgement.verdict in BROKEN and judgement.timed
 
 
 def _run_once(client: Client, case: Case, clock: StallClock) -> CaseResult:
     begun = time.monotonic()
     log = Log()
     started_us = log.note("note", f"{case.id} against {client.name}").at_us
-    outcome = _Outcome()
+    run = _Run()
     kit: Kit | None = None
-    stderr = ""
     try:
         with Stage(log, case) as stage:
-            with HarnessProcess(client.command, log) as process:
+            with HarnessProcess(client.command, log) as process, WaitClock(process.pid) as waits:
                 kit = Kit(case, stage, process, log)
-                _tell(kit, process, outcome)
-            stderr = process.stderr_tail()
-            outcome.inconclusive = outcome.inconclusive or stage.problem()
+                _tell(kit, process, run)
+            run.waits_us = waits.waits_us()
+            run.stderr = process.stderr_tail()
+            if problem := stage.problem():
+                run.outcome = replace(run.outcome, inconclusive=run.outcome.inconclusive or problem)
     except OSError as problem:
-        outcome.inconclusive = f"the kit could not start: {problem}"
-    settings = _settings(case, kit)
-    history = History(log.in_order(), settings, clock.stalls_us())
+        run.outcome = replace(run.outcome, inconclusive=f"the kit could not start: {problem}")
+    history = History(log.in_order(), _settings(case, kit), clock.stalls_us(started_us), run.waits_us)
     return CaseResult(
         client=client,
         case=case,
         client_name=kit.identity[0] if kit else "",
         client_version=kit.identity[1] if kit else "",
-        judgements=_judge(case, history, outcome),
+        history=history,
+        outcome=run.outcome,
+        judgements=judge_run(case.rules, history, run.outcome),
         seconds=time.monotonic() - begun,
-        entries=history.entries,
         started_us=started_us,
-        stderr="\n".join(filter(None, (stderr, outcome.trace))),
-        ended_early=outcome.missed.reason if outcome.missed else outcome.inconclusive,
+        stderr="\n".join(filter(None, (run.stderr, run.trace))),
     )
 
 
-def _tell(kit: Kit, process: HarnessProcess, outcome: _Outcome) -> None:
+def _tell(kit: Kit, process: HarnessProcess, run: _Run) -> None:
     """The story, and every way in which it can end."""
     try:
         kit.started()
+        if problem := _misspelt(kit.features):
+            run.outcome = Outcome(inconclusive=problem)
+            return
         lacking = sorted(kit.case.scenario.needs - kit.features)
         if lacking:
-            outcome.unsupported = f"the client does not offer: {', '.join(FEATURES[name] for name in lacking)}"
+            offered = ", ".join(FEATURES[name] for name in lacking)
+            run.outcome = Outcome(unsupported=f"the client does not offer: {offered}")
             return
         kit.case.scenario.story(kit)
     except Missed as missed:
-        outcome.missed = missed
+        run.outcome = Outcome(missed_rule=missed.rule, missed=missed.reason, missed_since_us=missed.since_us)
         kit.milestone("missed")
     except NotStarted as reason:
-        outcome.inconclusive = f"the harness was not ready: {reason}"
+        run.outcome = Outcome(inconclusive=f"the harness was not ready: {reason}")
     except Exception as problem:
-        outcome.inconclusive = f"the kit failed: {type(problem).__name__}: {problem}"
-        outcome.trace = traceback.format_exc()
-    _how_the_process_ended(process, outcome)
+        run.outcome = Outcome(inconclusive=f"the kit failed: {type(problem).__name__}: {problem}")
+        run.trace = traceback.format_exc()
+    _how_the_process_ended(kit, process, run)
 
 
-def _how_the_process_ended(process: HarnessProcess, outcome: _Outcome) -> None:
+def _misspelt(features: frozenset[str]) -> str:
+    """What is wrong with the features that a harness names; "" if nothing is."""
+    unknown = sorted(features - set(FEATURES))
+    if not unknown:
+        return ""
+    said = []
+    for name in unknown:
+        close = difflib.get_close_matches(name, FEATURES, 1)
+        said.append(f"{name!r}" + (f" (is {close[0]!r} meant?)" if close else ""))
+    return f"the harness offers what is no feature: {', '.join(said)}; there are {', '.join(FEATURES)}"
+
+
+def _how_the_process_ended(kit: Kit, process: HarnessProcess, run: _Run) -> None:
     ending = process.ending
     if ending is None:
         return
-    if ending.exit_code == EXIT_UNSUPPORTED:
-        outcome.unsupported = (
-            process.stderr_tail().rpartition("unsupported: ")[2] or "the harness ended with exit code 127"
-        )
+    if ending.exit_code == EXIT_UNSUPPORTED and not kit.identity[0]:
+        reason = f"the harness was not ready: {ending.describe()}, as a shell's that cannot find a command"
+        run.outcome = Outcome(inconclusive=reason)
+    elif ending.exit_code == EXIT_UNSUPPORTED:
+        said = process.stderr_tail().rpartition("unsupported: ")[2]
+        run.outcome = Outcome(unsupported=said or "the harness ended with exit code 127")
     elif ending.broken:
-        outcome.inconclusive = ending.describe()
+        run.outcome = Outcome(inconclusive=ending.describe())
 
 
 def _settings(case: Case, kit: Kit | None) -> Settings:
@@ -156,25 +183,7 @@ def _settings(case: Case, kit: Kit | None) -> Settings:
         retry_backoff_ms=case.scenario.retry_backoff_ms,
         close_within_ms=CLOSE_WITHIN_MS,
         auto_commit=case.variant.auto_commit,
+        auto_commit_interval_ms=AUTO_COMMIT_INTERVAL_MS,
         features=kit.features if kit else frozenset(),
         **case.scenario.timeouts,
     )
-
-
-def _judge(case: Case, history: History, outcome: _Outcome) -> dict[str, Judgement]:
-    rules = case.rules
-    if outcome.unsupported:
-        return dict.fromkeys(rules, Judgement(Verdict.UNSUPPORTED, outcome.unsupported))
-    if outcome.inconclusive:
-        return dict.fromkeys(rules, Judgement(Verdict.INCONCLUSIVE, outcome.inconclusive))
-    judgements = {rule: judge(rule, history) for rule in rules}
-    if outcome.missed is not None:
-        missed = outcome.missed
-        for rule, judgement in judgements.items():
-            if judgement.verdict is Verdict.UNTESTABLE:
-                judgements[rule] = Judgement(
-                    Verdict.UNTESTABLE, f"the run ended before it could be judged: {missed.reason}"
-                )
-        verdict = Verdict.FAIL if RULES[missed.rule].level == "must" else Verdict.DEVIATION
-        judgements[missed.rule] = Judgement(verdict, missed.reason, history.ends_us)
-    return judgements

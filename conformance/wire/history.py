@@ -1,18 +1,21 @@
 """A run's log, read once for the rules: requests with their answers, callbacks with their ends, polls, who owned what.
 
-A rule is judged from this and nothing else. Times are the log's, in microseconds; `busy_us` says how long the machine itself
-stood still in a stretch of time, so that no client is blamed for a machine without a free core.
+A rule is judged from this and nothing else. Times are the log's, in microseconds; `timing` says how much of a stretch of time
+the kit stood still and the client's process waited for a processor, so that no client is blamed for a machine without a free
+core.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, TypeVar
 
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.log import Entry
+from groupspec.conformance.wire.verdicts import Timing
 from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse, SyncGroupResponse, TopicPartition
 from groupspec.impl.core.protocol import MalformedProtocolData, Subscription, decode_assignment, decode_subscription
 
@@ -24,6 +27,12 @@ SAME_TIME_US: Final = 1_000
 """Two stamps made by two processes for one thing that travels between them."""
 CLOCKLESS_SLACK_US: Final = 30_000
 """An event without a stamp of its own has the time of its arrival."""
+IN_FLIGHT_US: Final = 50_000
+"""What may still be under way when an answer is written: requests that arrive so soon after it were sent before it."""
+TWO_SOCKETS_US: Final = 15_000
+"""How far the kit may be off with the order of what two sockets, or a socket and a pipe, bring; see `stalls.LATE_US`."""
+FLOOD: Final = 2_000
+"""So many requests within a second are a flood: the kit stands still because of the client, not because of the machine."""
 
 Message = TypeVar("Message")
 
@@ -116,6 +125,7 @@ class Settings:
     retry_backoff_ms: int
     close_within_ms: int
     auto_commit: bool = True
+    auto_commit_interval_ms: int = 60_000
     features: frozenset[str] = frozenset()
 
 
@@ -127,6 +137,8 @@ class History:
     settings: Settings
     stalls_us: Sequence[tuple[int, int]] = field(default=())
     """When the kit itself was not scheduled: start and end of each stall."""
+    waits_us: Sequence[tuple[int, int, int]] = field(default=())
+    """Start and end of each stretch in which threads of the client's process waited for a processor, and for how long."""
 
     # Wire --------------------------------------------------------------------------------------------------------------
 
@@ -144,13 +156,24 @@ class History:
             if entry.source == "wire" and entry.kind == "request"
         ]
 
+    @cached_property
+    def _by_api(self) -> Mapping[str, list[Exchange]]:
+        found: dict[str, list[Exchange]] = {}
+        for exchange in self.exchanges:
+            found.setdefault(exchange.api, []).append(exchange)
+        return found
+
     def of(self, *apis: str) -> list[Exchange]:
         """The exchanges of these APIs."""
+        if len(apis) == 1:
+            return self._by_api.get(apis[0], [])
         return [exchange for exchange in self.exchanges if exchange.api in apis]
 
     def first(self, api: str, after_us: int, test: Callable[[Exchange], bool] = lambda _: True) -> Exchange | None:
         """The first request of this API at or after that time."""
-        return next((e for e in self.of(api) if e.sent_us >= after_us and test(e)), None)
+        exchanges = self.of(api)
+        start = bisect_left(exchanges, after_us, key=lambda exchange: exchange.sent_us)
+        return next((exchanges[i] for i in range(start, len(exchanges)) if test(exchanges[i])), None)
 
     def answers(self, api: str, error: str) -> Iterator[Exchange]:
         """The exchanges that were answered with this error."""
@@ -239,13 +262,101 @@ class History:
         clockless = any(entry.event is not None and entry.event.at_us is None for entry in self.entries)
         return CLOCKLESS_SLACK_US if clockless else SAME_TIME_US
 
-    def busy_us(self, from_us: int, to_us: int) -> int:
-        """How long the kit was not scheduled in between: to be added to every bound."""
-        return sum(max(0, min(end, to_us) - max(start, from_us)) for start, end in self.stalls_us)
+    def timing(self, from_us: int, to_us: int, bound_ms: float) -> Timing:
+        """A stretch of time, and what of it is not the client's."""
+        stalled_us = self._stalled_us(from_us, to_us)
+        waited_us = 0
+        for start, end, waited in _during(self.waits_us, from_us, to_us):
+            both = max(0, min(end, to_us) - max(start, from_us))
+            waited_us += max(0, min(waited, both) - self._stalled_us(max(start, from_us), min(end, to_us)))
+        return Timing((to_us - from_us) / 1000, bound_ms, stalled_us / 1000, waited_us / 1000)
 
     def took_ms(self, from_us: int, to_us: int) -> float:
-        """The time in between, less what the machine stood still."""
-        return (to_us - from_us - self.busy_us(from_us, to_us)) / 1000
+        """The time in between, less what nobody could go on."""
+        timing = self.timing(from_us, to_us, 0)
+        return max(0.0, timing.took_ms - timing.excused_ms)
+
+    def busy_us(self, from_us: int, to_us: int) -> int:
+        """How long nobody could go on in between."""
+        return int(1000 * self.timing(from_us, to_us, 0).excused_ms)
+
+    def longest_stall_ms(self) -> float:
+        """The longest time in a row in which the kit stood still or the client's process waited, through nobody's fault."""
+        stalls = [end - start for start, end in self._own_stalls_us]
+        return max([*stalls, *self._waited_in_a_row()], default=0) / 1000
+
+    def _waited_in_a_row(self) -> Iterator[int]:
+        """Of samples that were mostly waiting."""
+        total, ended_us = 0, 0
+        for start, end, waited in self.waits_us:
+            total = waited + (total if start == ended_us else 0) if 2 * waited > end - start else 0
+            ended_us = end
+            yield total
+
+    def _stalled_us(self, from_us: int, to_us: int) -> int:
+        stalls = _during(self._own_stalls_us, from_us, to_us)
+        return sum(max(0, min(stall[1], to_us) - max(stall[0], from_us)) for stall in stalls)
+
+    @cached_property
+    def _own_stalls_us(self) -> Sequence[tuple[int, int]]:
+        """The kit's stalls, without those that a flood of requests from this client explains."""
+        return [stall for stall in self.stalls_us if not self.floods(stall[0] - 1_000_000, stall[1])]
+
+    def floods(self, from_us: int, to_us: int) -> bool:
+        """Whether the client sent more within any second of that time than the kit can take."""
+        sent = self._requests_us
+        first, last = bisect_left(sent, from_us), bisect_left(sent, to_us)
+        return any(sent[i + FLOOD] - sent[i] < 1_000_000 for i in range(first, last - FLOOD))
+
+    @cached_property
+    def _requests_us(self) -> Sequence[int]:
+        return [exchange.sent_us for exchange in self.exchanges]
+
+
+@dataclass(frozen=True)
+class Known:
+    """From when on the client knows something, at the latest.
+
+    `told_us`: when the broker wrote it, or when the client itself decided it. `shown`: what the client did only because it
+    knows: the time, and the connection of the request that it sent (-1: an event of its own).
+    """
+
+    told_us: int
+    shown: Sequence[tuple[int, int]] = ()
+
+    @staticmethod
+    def by(told_us: int, *signs: Exchange | Callback | None) -> Known:
+        """With these signs; None for one that never came."""
+        shown = []
+        for sign in signs:
+            if isinstance(sign, Exchange):
+                shown.append((sign.sent_us, sign.request.connection))
+            elif sign is not None:
+                shown.append((sign.started_us, -1))
+        return Known(told_us, shown)
+
+    def before(self, request: Exchange, history: History) -> bool:
+        """Whether the client surely knew when it sent this request.
+
+        A request that arrives right after an answer was written may have been sent before it. Not so what follows a sign on
+        the same connection, which keeps the order; and what two sockets bring is as far apart as the kit's reading of them.
+        """
+        late_us = request.sent_us - history.busy_us(self.told_us, request.sent_us)
+        if late_us > self.told_us + IN_FLIGHT_US:
+            return True
+        return any(
+            request.sent_us > at_us and (connection == request.request.connection or late_us > at_us + TWO_SOCKETS_US)
+            for at_us, connection in self.shown
+        )
+
+
+Span = TypeVar("Span", tuple[int, int], tuple[int, int, int])
+
+
+def _during(spans: Sequence[Span], from_us: int, to_us: int) -> Sequence[Span]:
+    """Those of a list in order, none overlapping another, that overlap this time."""
+    first = bisect_left(spans, from_us, key=lambda span: span[1])
+    return spans[first : bisect_left(spans, to_us, key=lambda span: span[0])]
 
 
 def _ends(entry: Entry, name: str) -> bool:
@@ -265,7 +376,10 @@ def assigned_by(sync: Exchange) -> frozenset[str]:
     answer = sync.answered(SyncGroupResponse)
     if answer is None or not answer.assignment:
         return frozenset()
-    return names(decode_assignment(answer.assignment).partitions)
+    try:
+        return names(decode_assignment(answer.assignment).partitions)
+    except MalformedProtocolData:
+        return frozenset()  # the client itself wrote it as the leader: rule J10
 
 
 def names(partitions: Iterable[TopicPartition]) -> frozenset[str]:

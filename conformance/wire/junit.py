@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from xml.etree import ElementTree
 
 from groupspec.conformance.wire.campaign import Campaign, ClientResult, Row
 from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.spec.rules import RULES
 
-SKIPPED = (Verdict.UNSUPPORTED, Verdict.UNTESTABLE, Verdict.DEVIATION)
-"""Not failures, and not passes: shown as skipped, with the verdict and its reason."""
+SKIPPED = (Verdict.UNSUPPORTED, Verdict.UNTESTABLE)
+"""Nothing was judged: shown as skipped, with the verdict and its reason."""
 
 
-def junit_xml(campaign: Campaign) -> str:
-    """The whole document."""
+def junit_xml(campaign: Campaign, report: Path | None = None) -> str:
+    """The whole document. `report`: where the runs' folders lie, for the paths of their logs."""
     suites = ElementTree.Element("testsuites", name="groupspec conform", time=f"{campaign.seconds:.3f}")
     for client in campaign.clients:
-        suites.append(_suite(client))
+        suites.append(_suite(client, report))
     ElementTree.indent(suites)
     return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _suite(client: ClientResult) -> ElementTree.Element:
-    verdicts = [row.judgement.verdict for row in client.rows]
+def _suite(client: ClientResult, report: Path | None) -> ElementTree.Element:
+    verdicts = client.verdicts()
     suite = ElementTree.Element(
         "testsuite",
         name=f"{client.name} {client.version}".strip(),
@@ -31,22 +32,37 @@ def _suite(client: ClientResult) -> ElementTree.Element:
         errors=str(verdicts.count(Verdict.INCONCLUSIVE)),
         skipped=str(sum(verdict in SKIPPED for verdict in verdicts)),
     )
+    for crash in client.crashes:
+        said = ElementTree.SubElement(suite, "system-err")
+        said.text = _clean(f"{crash.reason} ({crash.runs} runs: {', '.join(crash.cases)})\n{crash.stderr}")
     for row in client.rows:
-        suite.append(_case(client, row))
+        suite.append(_case(client, row, report))
     return suite
 
 
-def _case(client: ClientResult, row: Row) -> ElementTree.Element:
-    name = f"{row.rule} {row.case.id}"
-    case = ElementTree.Element("testcase", classname=client.client.folder, name=name, time=f"{row.seconds:.3f}")
-    verdict, reason = row.judgement.verdict, row.judgement.reason
+def _case(client: ClientResult, row: Row, report: Path | None) -> ElementTree.Element:
+    """A DEVIATION is no failure, but its name says it: what JUnit shows as passed or skipped, nobody opens."""
+    verdict = row.judgement.verdict
+    reason = f"{row.combined.how_sure}: {row.judgement.reason}"
+    scenario = ".".join(filter(None, (row.case.scenario.id, row.case.variant.name)))
+    case = ElementTree.Element(
+        "testcase",
+        classname=f"{client.name.replace('.', '-')[:60]}.{scenario}",
+        name=f"{row.rule} DEVIATION" if verdict is Verdict.DEVIATION else row.rule,
+        time=f"{row.seconds:.3f}",
+    )
     if verdict is Verdict.FAIL:
-        failure = ElementTree.SubElement(case, "failure", message=_clean(reason))
+        failure = ElementTree.SubElement(case, "failure", message=_clean(reason), type=verdict.value)
         failure.text = _clean(f"{RULES[row.rule].statement}\nreplay: {row.replay}")
     elif verdict is Verdict.INCONCLUSIVE:
-        ElementTree.SubElement(case, "error", message=_clean(reason))
+        ElementTree.SubElement(case, "error", message=_clean(reason), type=verdict.value)
     elif verdict in SKIPPED:
         ElementTree.SubElement(case, "skipped", message=_clean(f"{verdict.value}: {reason}"))
+    said = [f"{verdict.value}: {reason}"] if verdict is Verdict.DEVIATION else []
+    if report is not None and row.folder and verdict is not Verdict.PASS:
+        said.append(f"[[ATTACHMENT|{(report / row.folder / 'wire.txt').absolute()}]]")
+    if said:
+        ElementTree.SubElement(case, "system-out").text = _clean("\n".join(said))
     return case
 
 

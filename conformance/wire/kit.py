@@ -32,9 +32,10 @@ CASE_WITHIN_S: Final = 45.0
 class Missed(Exception):
     """An event that a rule demands did not come."""
 
-    def __init__(self, rule: str, reason: str) -> None:
+    def __init__(self, rule: str, reason: str, since_us: int | None = None) -> None:
         self.rule = rule
         self.reason = reason
+        self.since_us = since_us
         super().__init__(f"{rule}: {reason}")
 
 
@@ -168,14 +169,14 @@ class Kit:
         """A client that has joined, was assigned all partitions, has read from each, and heartbeats."""
         self.subscribe()
         self.poll()
-        synced = self.expect_answer("SyncGroup", "NONE", rule=self._judged("J2", "D4"))
+        synced = self.expect_answer("SyncGroup", "NONE", rule=self.judged("J2", "D4"))
         self.expect_assigned(rule="S3", since=synced)
-        self.expect_records(rule=self._judged("O1", "S3"), since=synced, partitions=self.stage.partitions())
-        self.expect_heartbeats(rule=self._judged("H2", "H3"), since=synced, for_ms=250)
+        self.expect_records(rule=self.judged("O1", "S3"), since=synced, partitions=self.stage.partitions())
+        self.expect_heartbeats(rule=self.judged("H2", "H3"), since=synced, for_ms=250)
         self.milestone("stable")
 
-    def _judged(self, *rules: str) -> str:
-        """The first of these that the scenario judges: a step on the way has to be demanded by one of its rules."""
+    def judged(self, *rules: str) -> str:
+        """The first of these that the case judges: a step on the way has to be demanded by one of its rules."""
         return next(rule for rule in rules if rule in self.case.rules)
 
     def now(self) -> Entry:
@@ -188,6 +189,7 @@ class Kit:
 
     def miss(self, rule: str, reason: str) -> NoReturn:
         """Say that what the rule demands did not come."""
+        assert rule in self.case.rules, f"{self.case.id} demands an event by {rule}, by which it is not judged"
         raise Missed(rule, self.log.ended or reason)
 
     def expect_request(self, api: str, *, rule: str, since: Entry | None = None) -> Entry:
@@ -241,13 +243,14 @@ class Kit:
         self.log.wait(lambda e: e.kind == "request" and e.api == api and e.at_us > start, ms / 1000, start)
 
     def _expect(self, what: str, test: Callable[[Entry], bool], rule: str, since: Entry | None) -> Entry:
+        assert rule in self.case.rules, f"{self.case.id} demands an event by {rule}, by which it is not judged"
         within_s = max(0.0, min(WITHIN_MS / 1000, self._deadline - time.monotonic()))
+        waits_from_us = now_us()
         entry = self.log.wait(test, within_s, 0 if since is None else since.at_us)
         if entry is None:
             why = self.log.ended
-            raise Missed(
-                rule, f"{what} did not come: {why}" if why else f"{what} did not come within {within_s * 1000:.0f} ms"
-            )
+            reason = f"{what} did not come: {why}" if why else f"{what} did not come within {within_s * 1000:.0f} ms"
+            raise Missed(rule, reason, waits_from_us)
         return entry
 
 

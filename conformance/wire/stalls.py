@@ -1,24 +1,34 @@
-"""When the machine stood still: a clock that ticks, and writes down each tick that came late.
+"""When nothing could go on: the kit's own stalls, and how long the client's process waited for a processor.
 
-On a machine without a free core a heartbeat can be late through nobody's fault. The kit's own ticks are late then too; how
-late is added to every bound that a rule sets.
+On a machine without a free core a heartbeat can be late through nobody's fault. Two clocks say so: one ticks in the kit, and
+writes down each tick that came late; the other reads, for every thread of the client's process, how long it has been ready
+to run and was not run (Linux, /proc/PID/task/TID/schedstat, second field). What they say is taken off before anything is
+compared with a bound.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
 from groupspec.conformance.wire.log import now_us
 
 TICK_US: Final = 10_000
 LATE_US: Final = 15_000
+SAMPLE_S: Final = 0.05
+LEAST_WAIT_US: Final = 1_000
+PROCESSES_AGAIN: Final = 10
+"""After so many samples it is asked again which processes belong to the client: a harness may be a shell that starts it."""
+
+Wait = tuple[int, int, int]
+"""From, to, and how long threads waited in between; all in microseconds."""
 
 
 class StallClock:
-    """Use as a context manager; the thread ends with the block."""
+    """The kit's own stalls. Use as a context manager; the thread ends with the block."""
 
     def __init__(self) -> None:
         self._stalls: list[tuple[int, int]] = []
@@ -33,13 +43,9 @@ class StallClock:
         self._stop.set()
         self._thread.join()
 
-    def stalls_us(self) -> Sequence[tuple[int, int]]:
-        """Start and end of each stall so far."""
-        return tuple(self._stalls)
-
-    def longest_ms(self, since_us: int) -> float:
-        """The longest stall since then."""
-        return max((end - start for start, end in self._stalls if end >= since_us), default=0) / 1000
+    def stalls_us(self, since_us: int = 0) -> Sequence[tuple[int, int]]:
+        """Start and end of each stall so far that ended at or after that time."""
+        return tuple(stall for stall in self._stalls if stall[1] >= since_us)
 
     def _tick(self) -> None:
         due = now_us() + TICK_US
@@ -48,3 +54,78 @@ class StallClock:
             if late > LATE_US:
                 self._stalls.append((due, due + late))
             due = time.monotonic_ns() // 1000 + TICK_US
+
+
+class WaitClock:
+    """How long the threads of a process group waited for a processor. Use as a context manager.
+
+    Where the system does not say (it is not Linux), nobody has waited.
+    """
+
+    def __init__(self, group: int) -> None:
+        self._group = group
+        self._waits: list[Wait] = []
+        self._before: dict[str, int] = {}
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._sample_all, daemon=True, name=f"wait-clock-{group}")
+
+    def __enter__(self) -> WaitClock:
+        if Path("/proc/self/schedstat").exists():
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def waits_us(self) -> Sequence[Wait]:
+        """Every sample in which anybody waited."""
+        return tuple(self._waits)
+
+    def _sample_all(self) -> None:
+        processes = [self._group]
+        samples = 0
+        begun_us = now_us()
+        while not self._stop.wait(SAMPLE_S):
+            if samples % PROCESSES_AGAIN == 0:
+                processes = list(members_of(self._group)) or processes
+            samples += 1
+            waited_us = self._waited_us(processes)
+            ended_us = now_us()
+            if waited_us >= LEAST_WAIT_US:
+                self._waits.append((begun_us, ended_us, min(waited_us, ended_us - begun_us)))
+            begun_us = ended_us
+
+    def _waited_us(self, processes: Sequence[int]) -> int:
+        """Since the sample before, all threads together: one may have had to wait for another that waited."""
+        now = {thread: waited for process in processes for thread, waited in waits_of(process)}
+        waited_ns = sum(waited - self._before.get(thread, 0) for thread, waited in now.items())
+        self._before = now
+        return max(0, waited_ns) // 1000
+
+
+def waits_of(process: int) -> Iterator[tuple[str, int]]:
+    """Each thread of a process, and how many nanoseconds it has waited for a processor in its life."""
+    try:
+        threads = list(Path(f"/proc/{process}/task").iterdir())
+    except OSError:
+        return
+    for thread in threads:
+        try:
+            yield thread.name, int((thread / "schedstat").read_bytes().split()[1])
+        except (OSError, IndexError, ValueError):
+            continue  # the thread has ended meanwhile
+
+
+def members_of(group: int) -> Iterator[int]:
+    """The processes of a process group."""
+    for process in Path("/proc").iterdir():
+        if not process.name.isdigit():
+            continue
+        try:
+            fields = (process / "stat").read_bytes().rpartition(b")")[2].split()
+        except OSError:
+            continue
+        if int(fields[2]) == group:
+            yield int(process.name)

@@ -1,14 +1,18 @@
-"""Verdicts: of one rule in one run, and of many runs together.
+"""Verdicts: of one rule in one run, of many runs together, and how sure they are.
 
 Six words, and no others. FAIL and DEVIATION say that the client broke a rule (a *must*, a *should*). UNSUPPORTED: the client
 never offered what the rule is about. UNTESTABLE: the run gave no occasion to judge it, and the reason says why. INCONCLUSIVE:
 the kit, the machine or the harness failed, so that nothing can be said about the client.
+
+Only what is wrong can be certain: a rule that was broken in every one of several runs. A PASS says that no run broke the rule,
+in so many runs; that none ever will, no number of runs can say. A rule that was broken in one run and kept in another flaps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
@@ -30,38 +34,120 @@ WORST_FIRST: Final = (
     Verdict.FAIL,
     Verdict.DEVIATION,
     Verdict.INCONCLUSIVE,
+    Verdict.PASS,
     Verdict.UNTESTABLE,
     Verdict.UNSUPPORTED,
-    Verdict.PASS,
 )
+"""Which verdict stands for many runs. A rule that was kept wherever it could be judged is a PASS."""
+BROKEN: Final = (Verdict.FAIL, Verdict.DEVIATION)
+JUDGED: Final = (*BROKEN, Verdict.PASS)
+"""Verdicts that say something about the client."""
+CERTAIN_RUNS: Final = 5
+"""So many runs, each of which broke the rule, make it certain."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What a verdict that rests on time rests on, in ms.
+
+    `took_ms` is by the clock. What the kit stood still, or the client's process waited for a processor, is taken off before it
+    is compared with the bound.
+    """
+
+    took_ms: float
+    bound_ms: float
+    kit_stalled_ms: float = 0.0
+    client_waited_ms: float = 0.0
+
+    @property
+    def excused_ms(self) -> float:
+        """What nobody blames the client for."""
+        return self.kit_stalled_ms + self.client_waited_ms
+
+    def __str__(self) -> str:
+        if self.excused_ms < 1:
+            return f"bound {self.bound_ms:.0f} ms"
+        waits = f"{self.kit_stalled_ms:.0f} ms the kit's and {self.client_waited_ms:.0f} ms the client's"
+        return f"bound {self.bound_ms:.0f} ms; of {self.took_ms:.0f} ms {waits} wait for a processor"
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict, why, and when in the run (microseconds of the log's clock) it shows."""
+    """A verdict, why, and when in the run (microseconds of the log's clock) it shows.
+
+    Attributes:
+        verdict: What is said.
+        reason: Why.
+        at_us: When it shows; None when it has no one moment.
+        since_us: Where what was awaited in vain is a stretch of time: its beginning, and `at_us` is its end.
+        timed: Whether it rests on time, so that a machine that stood still could have made it.
+        timing: The figures, where it rests on a bound.
+    """
 
     verdict: Verdict
     reason: str
     at_us: int | None = None
+    since_us: int | None = None
+    timed: bool = False
+    timing: Timing | None = None
 
 
-def combine(judgements: Sequence[Judgement]) -> Judgement:
+@dataclass(frozen=True)
+class Combined:
+    """One verdict over all runs of a case.
+
+    Attributes:
+        judgement: That of the first run that has the worst verdict, with how many have it.
+        place: Which run that is.
+        counts: How many runs gave which verdict.
+    """
+
+    judgement: Judgement
+    place: int = 0
+    counts: Mapping[Verdict, int] = field(default_factory=dict)
+
+    @property
+    def flaps(self) -> bool:
+        """Broken in one run, kept in another."""
+        return self._broken > 0 and self.counts.get(Verdict.PASS, 0) > 0
+
+    @property
+    def certain(self) -> bool:
+        """Broken in every run, and in several; or not offered by the client at all."""
+        runs = sum(self.counts.values())
+        return self.counts.get(Verdict.UNSUPPORTED, 0) == runs or self._broken == runs >= CERTAIN_RUNS
+
+    @property
+    def _broken(self) -> int:
+        return sum(self.counts.get(verdict, 0) for verdict in BROKEN)
+
+    @property
+    def how_sure(self) -> str:
+        """In a few words: `3 of 5 runs, flaps`."""
+        runs = sum(self.counts.values())
+        shown = f"{self.counts.get(self.judgement.verdict, 0)} of {runs} run{'s' if runs > 1 else ''}"
+        return f"{shown}, flaps" if self.flaps else shown
+
+
+def combine(judgements: Sequence[Judgement]) -> Combined:
     """One verdict over repeated runs: FAIL if any run failed, and how many did.
 
     Args:
         judgements: The same rule, scenario and client, at least one run.
     """
-    worst = min((judgement.verdict for judgement in judgements), key=WORST_FIRST.index)
-    of_worst = [judgement for judgement in judgements if judgement.verdict is worst]
-    first = of_worst[0]
-    if len(judgements) == 1:
-        return first
-    return Judgement(worst, f"{len(of_worst)} of {len(judgements)} runs: {first.reason}", first.at_us)
+    counts = Counter(judgement.verdict for judgement in judgements)
+    worst = min(counts, key=WORST_FIRST.index)
+    place = next(i for i, judgement in enumerate(judgements) if judgement.verdict is worst)
+    return Combined(judgements[place], place, dict(counts))
 
 
-def exit_code(verdicts: Iterable[Verdict]) -> int:
-    """What a command ends with after these verdicts: failures weigh more than what could not be judged."""
-    seen = set(verdicts)
-    if Verdict.FAIL in seen:
+def exit_code(verdicts_by_client: Iterable[Sequence[Verdict]]) -> int:
+    """What a command ends with after these verdicts, client by client: failures weigh more than what could not be judged.
+
+    A client of which nothing was judged was not tested: that is no success.
+    """
+    clients = [set(verdicts) for verdicts in verdicts_by_client]
+    if any(Verdict.FAIL in seen for seen in clients):
         return EXIT_CONFORMANCE_FAILURE
-    return EXIT_INCONCLUSIVE if Verdict.INCONCLUSIVE in seen else EXIT_OK
+    unjudged = any(Verdict.INCONCLUSIVE in seen or not seen & set(JUDGED) for seen in clients)
+    return EXIT_INCONCLUSIVE if unjudged else EXIT_OK

@@ -7,8 +7,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-import msgspec
-
 from groupspec.conformance.wire.log import Entry
 from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.core.protocol import MalformedProtocolData, decode_assignment, decode_subscription
@@ -73,21 +71,6 @@ def _about(message: object) -> str:
     if generation is not None:
         words.append(f"generation {generation}")
     return f" ({', '.join(words)})" if words else ""
-
-
-def as_json(entry: Entry, started_us: int) -> bytes:
-    """One line of the NDJSON log."""
-    fields: dict[str, object] = {"at_us": entry.at_us - started_us, "source": entry.source, "kind": entry.kind}
-    if entry.source == "wire":
-        fields |= {name: getattr(entry, name) for name in ("node", "connection", "client_id")}
-        if entry.api:
-            fields |= {name: getattr(entry, name) for name in ("api", "version", "correlation_id", "error")}
-            fields["message"] = plain(entry.message)
-    if entry.event is not None:
-        fields["event"] = msgspec.to_builtins(entry.event)
-    elif entry.text:
-        fields["text"] = entry.text
-    return msgspec.json.encode(fields)
 
 
 def plain(value: object, name: str = "") -> object:

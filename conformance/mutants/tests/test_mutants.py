@@ -40,7 +40,7 @@ ONE_EACH = {
 
 def is_red(judgement: Judgement) -> bool:
     """Broken; on a machine that stands still the kit says so, and that it therefore proves nothing about a client."""
-    stood_still = judgement.reason.startswith("the machine stood still")
+    stood_still = "the machine stood still" in judgement.reason
     return judgement.verdict in (Verdict.FAIL, Verdict.DEVIATION) or stood_still
 
 

@@ -11,20 +11,24 @@ from dataclasses import dataclass
 from typing import Final
 
 from groupspec.conformance.wire.history import History
-from groupspec.conformance.wire.verdicts import Judgement, Verdict
+from groupspec.conformance.wire.verdicts import Judgement, Timing, Verdict
 from groupspec.spec.rules import RULES
-
-IN_FLIGHT_US: Final = 50_000
-"""What may still be under way when an answer is written: requests that arrive so soon after it were sent before it."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The rule was at stake here."""
+    """The rule was at stake here.
+
+    `since_us`: of a stretch of time in which something was awaited in vain, its beginning (`at_us` is its end). `timed`: it
+    rests on time; `timing`: on these figures.
+    """
 
     held: bool
     reason: str
     at_us: int
+    since_us: int | None = None
+    timed: bool = False
+    timing: Timing | None = None
 
 
 def held(reason: str, at_us: int) -> Finding:
@@ -35,6 +39,18 @@ def held(reason: str, at_us: int) -> Finding:
 def broken(reason: str, at_us: int) -> Finding:
     """The rule was broken."""
     return Finding(False, reason, at_us)
+
+
+def in_vain(reason: str, since_us: int, at_us: int) -> Finding:
+    """The rule was broken: what it demands did not come, from one moment to another."""
+    return Finding(False, reason, at_us, since_us, timed=True)
+
+
+def within(history: History, since_us: int, at_us: int, bound_ms: float, reason: str) -> Finding:
+    """The rule was kept if this stretch of time, less what nobody could go on, is within the bound; broken otherwise."""
+    timing = history.timing(since_us, at_us, bound_ms)
+    kept = timing.took_ms - timing.excused_ms <= bound_ms
+    return Finding(kept, f"{reason} ({timing})", at_us, since_us, timed=True, timing=timing)
 
 
 Check = Callable[[History], Iterator[Finding]]
@@ -75,7 +91,14 @@ def judge(rule: str, history: History) -> Judgement:
     if broken_ones:
         verdict = Verdict.FAIL if RULES[rule].level == "must" else Verdict.DEVIATION
         more = f" (and {len(broken_ones) - 1} more)" if len(broken_ones) > 1 else ""
-        return Judgement(verdict, broken_ones[0].reason + more, broken_ones[0].at_us)
+        # What doesn't rest on time is told first: no machine that stands still could have made it.
+        return _judgement(verdict, min(broken_ones, key=lambda finding: finding.timed), more)
     if not findings:
         return Judgement(Verdict.UNTESTABLE, "the run gave no occasion to judge it")
-    return Judgement(Verdict.PASS, findings[-1].reason, findings[-1].at_us)
+    return _judgement(Verdict.PASS, findings[-1])
+
+
+def _judgement(verdict: Verdict, finding: Finding, more: str = "") -> Judgement:
+    return Judgement(
+        verdict, finding.reason + more, finding.at_us, finding.since_us, timed=finding.timed, timing=finding.timing
+    )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.history import Callback, History
-from groupspec.conformance.wire.rules._checker import IN_FLIGHT_US, Finding, broken, checks, held
+from groupspec.conformance.wire.history import Callback, History, Known
+from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held
 from groupspec.conformance.wire.rules.heartbeats import memberships_lost
 
 
@@ -27,20 +27,21 @@ def callbacks_alternate(history: History) -> Iterator[Finding]:
         yield held(f"assigned and revoked or lost alternate in {len(history.callbacks)} callbacks", history.ends_us)
 
 
-def lost_stretches(history: History) -> Iterator[tuple[int, int, str]]:
+def lost_stretches(history: History) -> Iterator[tuple[Known, int, str]]:
     """From the loss of the membership to the next success of JoinGroup; leaving at close is no loss."""
     asked = history.events(protocol.ShutdownRequested)
     end = asked[0][0] if asked else history.ends_us
     joined = [e.answered_us or 0 for e in history.answers("JoinGroup", "NONE")]
-    for lost_us, how in memberships_lost(history):
-        if lost_us < end:
-            yield lost_us, next((at_us for at_us in joined if at_us > lost_us), history.ends_us), how
+    for known, how in memberships_lost(history):
+        if known.told_us < end:
+            yield known, next((at_us for at_us in joined if at_us > known.told_us), history.ends_us), how
 
 
 @checks("C2", needs="lost_callback")
 def a_lost_membership_is_said(history: History) -> Iterator[Finding]:
     """The callback is lost, not revoked."""
-    for lost_us, back_us, how in lost_stretches(history):
+    for known, back_us, how in lost_stretches(history):
+        lost_us = known.told_us
         if not history.owned_at(lost_us):
             continue
         after = [c for c in history.callbacks if lost_us <= c.started_us <= back_us and c.partitions]
@@ -50,11 +51,12 @@ def a_lost_membership_is_said(history: History) -> Iterator[Finding]:
             yield broken(f"{after[0].name} after {how}, although the membership was gone", after[0].started_us)
 
 
-@checks("C2", needs="lost_callback")
+@checks("C2")
 def nothing_is_committed_for_lost_partitions(history: History) -> Iterator[Finding]:
     """Others may own them: no OffsetCommit until the member has joined again."""
-    for lost_us, back_us, how in lost_stretches(history):
-        commits = [e for e in history.of("OffsetCommit") if lost_us + IN_FLIGHT_US < e.sent_us < back_us]
+    for known, back_us, how in lost_stretches(history):
+        later = [e for e in history.of("OffsetCommit") if known.told_us < e.sent_us < back_us]
+        commits = [e for e in later if known.before(e, history)]
         if commits:
             yield broken(f"OffsetCommit after {how}", commits[0].sent_us)
         else:
@@ -142,7 +144,7 @@ def callbacks_run_on_the_application_thread(history: History) -> Iterator[Findin
             yield held(f"{callback.name} ran inside a call of the application's, on its thread", callback.started_us)
 
 
-@checks("C7", needs="listener_in_poll")
+@checks("C7", needs="listener")
 def closing_runs_the_callback_first(history: History) -> Iterator[Finding]:
     """close(): everything owned is revoked before LeaveGroup."""
     for asked_us, _ in history.events(protocol.ShutdownRequested):

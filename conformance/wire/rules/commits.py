@@ -6,12 +6,16 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
+from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.history import Exchange, History, assigned_by, identities, names
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held
 from groupspec.conformance.wire.rules.joining import joined_meanwhile
 from groupspec.impl.core.messages import OffsetCommitRequest, TopicPartition
 
 MOST_TRIES: Final = 3
+REASONS: Final = ("REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID")
+INTERVAL_OVER: Final = 800
+"""Microseconds of each millisecond of the interval: a timer may be a fifth early."""
 
 
 def commits(history: History) -> Iterator[tuple[Exchange, OffsetCommitRequest]]:
@@ -115,20 +119,50 @@ def start_of(history: History, partition: TopicPartition, before_us: int) -> int
     return None
 
 
-@checks("M5")
-def one_commit_in_flight(history: History) -> Iterator[Finding]:
-    """The client's own commits do not overlap."""
+@checks("M5", needs="auto_commit")
+def an_unanswered_commit_is_not_sent_again(history: History) -> Iterator[Finding]:
+    """Commits may overlap, but each has a reason of its own: its interval is over, a rebalance was announced, close() was called.
+
+    Java's ConsumerCoordinator.maybeAutoCommitOffsetsAsync has no in-flight guard: the timer alone decides, and a revocation or
+    close() commits whatever is still out. Who sends the same again while it is unanswered has no reason.
+    """
     sent = history.of("OffsetCommit")
+    if asked_for(history):
+        return
+    reasons = [at_us for at_us, _ in history.events(protocol.ShutdownRequested)]
+    reasons += [e.answered_us for e in history.exchanges if e.error in REASONS and e.answered_us is not None]
+    reasons += [callback.started_us for callback in history.callbacks]
+    interval_us = INTERVAL_OVER * history.settings.auto_commit_interval_ms
     for earlier, later in pairwise(sent):
-        if not earlier.ended_before(later.sent_us) and not history.connections_closed(earlier.sent_us, later.sent_us):
-            yield broken("an OffsetCommit was sent while another was unanswered", later.sent_us)
+        ended = earlier.ended_before(later.sent_us) or history.connections_closed(earlier.sent_us, later.sent_us)
+        due = later.sent_us - earlier.sent_us >= interval_us
+        if (
+            not ended
+            and not due
+            and not any(earlier.sent_us - history.slack_us < at <= later.sent_us for at in reasons)
+        ):
+            apart = (later.sent_us - earlier.sent_us) / 1000
+            yield broken(
+                f"an OffsetCommit {apart:.0f} ms after one that was still unanswered, without a reason", later.sent_us
+            )
     if sent:
-        yield held(f"{len(sent)} OffsetCommits, one at a time", sent[-1].sent_us)
+        yield held(f"{len(sent)} OffsetCommits, each with a reason of its own", sent[-1].sent_us)
+
+
+def asked_for(history: History) -> bool:
+    """Whether the application itself committed: what, and how often, is its affair then."""
+    return any(entry.kind == "offsets_committed" for entry in history.entries)
 
 
 @checks("M7")
 def only_owned_partitions_are_committed(history: History) -> Iterator[Finding]:
-    """Nothing is committed for what the member does not hold, nor between JoinGroup and SyncGroup."""
+    """Nothing is committed for what the member does not hold, nor between JoinGroup and SyncGroup.
+
+    That goes for what the client commits by itself; an application may commit what it likes (Java's sendOffsetCommitRequest
+    looks at no ownership).
+    """
+    if asked_for(history):
+        return
     for exchange, commit in commits(history):
         foreign = names(commit.offsets) - granted_at(history, exchange.sent_us)
         if foreign:

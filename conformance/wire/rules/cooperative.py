@@ -29,7 +29,7 @@ def owned_partitions_are_true(history: History) -> Iterator[Finding]:
         if subscription is None:
             continue
         done = [sync for sync in history.syncs if (sync.answered_us or 0) < join.sent_us]
-        lost = any(start <= join.sent_us <= end for start, end, _ in lost_stretches(history))
+        lost = any(known.told_us <= join.sent_us <= end for known, end, _ in lost_stretches(history))
         expected = assigned_by(done[-1]) if done and not lost else frozenset()
         said = names(subscription.owned)
         if said == expected:
@@ -97,7 +97,7 @@ def same_member(history: History, before: Exchange, after: Exchange) -> bool:
 
 def lost_between(history: History, before: Exchange, after: Exchange) -> bool:
     """Whether the membership was lost from one round to the next."""
-    return any(before.sent_us < lost_us < after.sent_us for lost_us, _, _ in lost_stretches(history))
+    return any(before.sent_us < known.told_us < after.sent_us for known, _, _ in lost_stretches(history))
 
 
 @checks("K4", needs="listener")

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from groupspec.conformance.wire.history import GROUP_APIS, Exchange, History
-from groupspec.conformance.wire.rules._checker import IN_FLIGHT_US, Finding, broken, checks, held
+from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.history import GROUP_APIS, Exchange, History, Known
+from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, in_vain, within
 from groupspec.impl.core.messages import FindCoordinatorResponse
 
 COORDINATOR_GONE: Final = ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE")
@@ -17,8 +18,15 @@ JITTER: Final = 0.75  # KIP-580: a backoff is drawn from +-20 %
 
 
 def failed_for_good(history: History) -> Iterator[Exchange]:
-    """Group requests whose answer says that the coordinator is another node."""
-    return (e for e in history.of(*GROUP_APIS) if e.error in COORDINATOR_GONE)
+    """Group requests whose answer says that the coordinator is another node.
+
+    Who leaves needs no coordinator any more: not LeaveGroup (Java's LeaveGroupResponseHandler marks nothing unknown), and
+    nothing that is answered after close() was called.
+    """
+    asked = history.events(protocol.ShutdownRequested)
+    end = asked[0][0] if asked else history.ends_us + 1
+    apis = (api for api in GROUP_APIS if api != "LeaveGroup")
+    return (e for e in history.of(*apis) if e.error in COORDINATOR_GONE and (e.answered_us or 0) < end)
 
 
 @checks("D1")
@@ -26,13 +34,14 @@ def coordinator_is_forgotten(history: History) -> Iterator[Finding]:
     """NOT_COORDINATOR: a new lookup, without being asked."""
     for exchange in failed_for_good(history):
         answered = exchange.answered_us or 0
-        lookup = history.first("FindCoordinator", answered)
+        lookup = history.first("FindCoordinator", answered) or history.first("FindCoordinator", exchange.sent_us)
         if lookup is None:
-            yield broken(f"no FindCoordinator after {exchange.api} was answered {exchange.error}", answered)
+            reason = f"no FindCoordinator after {exchange.api} was answered {exchange.error}"
+            yield in_vain(reason, answered, history.ends_us)
             continue
         took = history.took_ms(answered, lookup.sent_us)
         reason = f"FindCoordinator {took:.0f} ms after {exchange.api} was answered {exchange.error}"
-        yield held(reason, lookup.sent_us) if took <= LOOKUP_WITHIN_MS else broken(reason, lookup.sent_us)
+        yield within(history, answered, lookup.sent_us, LOOKUP_WITHIN_MS, reason)
 
 
 @checks("D1")
@@ -53,15 +62,24 @@ def coordinator_is_kept(history: History) -> Iterator[Finding]:
 
 
 @checks("D2")
-def one_lookup_at_a_time(history: History) -> Iterator[Finding]:
-    """Two FindCoordinators never overlap."""
+def lookups_are_shared(history: History) -> Iterator[Finding]:
+    """Who needs the coordinator shares the lookup that is out, or gives it up when the retry backoff has passed.
+
+    Java's heartbeat thread does the latter (AbstractCoordinator.HeartbeatThread.run, clearFindCoordinatorFuture): a lookup that
+    waits behind a Fetch on its connection is followed by another one.
+    """
     lookups = history.of("FindCoordinator")
+    least_ms = history.settings.retry_backoff_ms * JITTER
     for earlier, later in pairwise(lookups):
         ended = earlier.ended_before(later.sent_us)
+        apart = (later.sent_us - earlier.sent_us) / 1000
         if ended or history.connections_closed(earlier.sent_us, later.sent_us):
             yield held("the next FindCoordinator came after the answer to the one before", later.sent_us)
+        elif apart >= least_ms:
+            yield held(f"a FindCoordinator unanswered for {apart:.0f} ms was given up for another", later.sent_us)
         else:
-            yield broken("two FindCoordinators were outstanding at the same time", later.sent_us)
+            reason = f"a second FindCoordinator {apart:.0f} ms after one that was still unanswered"
+            yield broken(f"{reason} (retry.backoff.ms={history.settings.retry_backoff_ms})", later.sent_us)
     if len(lookups) == 1:
         yield held("one FindCoordinator was sent", lookups[0].sent_us)
 
@@ -71,19 +89,21 @@ def failed_lookup_is_repeated(history: History) -> Iterator[Finding]:
     """A lookup that found nobody is followed by another one."""
     for exchange in history.answers("FindCoordinator", "COORDINATOR_NOT_AVAILABLE"):
         answered = exchange.answered_us or 0
-        again = history.first("FindCoordinator", answered)
+        again = history.first("FindCoordinator", exchange.sent_us + 1)
         if again is not None:
             yield held("a failed lookup was followed by another one", again.sent_us)
         else:
-            yield broken("no FindCoordinator after one that was answered COORDINATOR_NOT_AVAILABLE", answered)
+            reason = "no FindCoordinator after one that was answered COORDINATOR_NOT_AVAILABLE"
+            yield in_vain(reason, answered, history.ends_us)
 
 
 @checks("D3")
 def lookups_are_spaced(history: History) -> Iterator[Finding]:
-    """After a failed lookup the retry backoff passes before the next.
+    """After a failed lookup the retry backoff passes before the next, or the application polls again.
 
-    It counts from the answer, as Kafka's documentation of retry.backoff.ms says ("before attempting to retry a failed
-    request"): a lookup that a Fetch on its connection held up, and that is repeated at once, did not wait.
+    From attempt to attempt: Java's heartbeat thread wakes every retry.backoff.ms, whenever the answer came
+    (AbstractCoordinator.HeartbeatThread.run). And no pause outlives the poll in which it began (ensureCoordinatorReady,
+    Timer.sleep): the next poll asks at once.
     """
     least_ms = history.settings.retry_backoff_ms * JITTER
     for exchange in history.answers("FindCoordinator", "COORDINATOR_NOT_AVAILABLE"):
@@ -91,10 +111,16 @@ def lookups_are_spaced(history: History) -> Iterator[Finding]:
         again = history.first("FindCoordinator", answered_us)
         if again is None:
             continue
-        waited = (again.sent_us - answered_us) / 1000
-        reason = f"the next FindCoordinator came {waited:.0f} ms after a failed one (retry.backoff.ms="
-        reason += f"{history.settings.retry_backoff_ms})"
-        yield held(reason, again.sent_us) if waited >= least_ms else broken(reason, again.sent_us)
+        apart = (again.sent_us - exchange.sent_us) / 1000
+        polled = any(exchange.sent_us <= poll.started_us <= again.sent_us for poll in history.polls)
+        reason = f"the next FindCoordinator came {apart:.0f} ms after one that failed"
+        if apart >= least_ms:
+            yield held(reason, again.sent_us)
+        elif polled:
+            yield held(f"{reason}, in the application's next poll", again.sent_us)
+        else:
+            backoff_ms = history.settings.retry_backoff_ms
+            yield broken(f"{reason}, in the same poll (retry.backoff.ms={backoff_ms})", again.sent_us)
 
 
 @checks("D4")
@@ -109,16 +135,19 @@ def only_the_coordinator_is_spoken_to(history: History) -> Iterator[Finding]:
         if not known:
             yield broken(f"{exchange.api} was sent before a coordinator was found", exchange.sent_us)
             continue
-        allowed = {known[-1][1]} | {
-            node for at_us, node in known[:-1] if exchange.sent_us - known[-1][0] < IN_FLIGHT_US
-        }
         count += 1
-        if exchange.request.node not in allowed:
+        if exchange.request.node != known[-1][1] and found_is_known(history, *known[-1]).before(exchange, history):
             yield broken(
                 f"{exchange.api} went to node {exchange.request.node}, not to {known[-1][1]}", exchange.sent_us
             )
     if count:
         yield held(f"{count} group requests, each to the coordinator", history.ends_us)
+
+
+def found_is_known(history: History, found_us: int, node: int) -> Known:
+    """From when on the client knows which node coordinates: the first group request to that node shows it."""
+    spoken = (e for e in history.of(*GROUP_APIS) if e.sent_us >= found_us and e.request.node == node)
+    return Known.by(found_us, next(spoken, None))
 
 
 @checks("D4")
@@ -128,7 +157,9 @@ def nobody_is_spoken_to_while_unknown(history: History) -> Iterator[Finding]:
     for exchange in failed_for_good(history):
         lost = exchange.answered_us or 0
         known_again = next((at_us for at_us in found if at_us > lost), history.ends_us)
-        early = [e for e in history.of(*GROUP_APIS) if lost + IN_FLIGHT_US < e.sent_us < known_again]
+        knows = Known.by(lost, history.first("FindCoordinator", lost))
+        group = [e for e in history.of(*GROUP_APIS) if lost < e.sent_us < known_again]
+        early = [e for e in group if knows.before(e, history)]
         if early:
             yield broken(f"{early[0].api} was sent while the coordinator was unknown", early[0].sent_us)
         else:

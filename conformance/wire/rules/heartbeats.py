@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.history import Exchange, History
-from groupspec.conformance.wire.rules._checker import IN_FLIGHT_US, Finding, broken, checks, held
+from groupspec.conformance.wire.history import Callback, Exchange, History, Known
+from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, in_vain, within
 from groupspec.conformance.wire.rules.discovery import COORDINATOR_GONE
 from groupspec.conformance.wire.rules.joining import REBALANCE, joined_meanwhile
 
 Stretch = tuple[int, int]
+SOONER = 0.5  # of the interval: clearly sooner than a timer that was late once
 HELD_BACK_MS = 50  # an answer that took longer was held back by the scenario
 
 
@@ -29,8 +30,8 @@ def length_ms(stretch: Stretch) -> float:
     return (stretch[1] - stretch[0]) / 1000
 
 
-def silences(history: History, stretch: Stretch) -> Iterator[tuple[float, int]]:
-    """Each time within a stretch in which no heartbeat was sent and none was out: how long (ms), and where it ends.
+def silences(history: History, stretch: Stretch) -> Iterator[tuple[float, Stretch]]:
+    """Each time within a stretch in which no heartbeat was sent and none was out: how long (ms), from when to when.
 
     Answers keep the order of the requests, so a heartbeat may have to wait behind a SyncGroup; a client that has one out need
     not send another (rule H7).
@@ -41,20 +42,32 @@ def silences(history: History, stretch: Stretch) -> Iterator[tuple[float, int]]:
         answered = history.ends_us if beat.answered_us is None else beat.answered_us
         if answered < start or beat.sent_us > end:
             continue
-        yield history.took_ms(quiet_from, max(quiet_from, beat.sent_us)), beat.sent_us
+        quiet_to = max(quiet_from, beat.sent_us)
+        yield history.took_ms(quiet_from, quiet_to), (quiet_from, quiet_to)
         quiet_from = max(quiet_from, answered)
     if quiet_from < end:
-        yield history.took_ms(quiet_from, end), end
+        yield history.took_ms(quiet_from, end), (quiet_from, end)
+
+
+def leaving(history: History) -> int:
+    """When close() was called; the end of the run if it was not. It ends the heartbeats (Java: AbstractCoordinator.close)."""
+    asked = history.events(protocol.ShutdownRequested)
+    return asked[0][0] if asked else history.ends_us
 
 
 @checks("H1")
 def heartbeats_while_waiting_for_sync(history: History) -> Iterator[Finding]:
-    """A late SyncGroup does not silence the member."""
+    """A late SyncGroup does not silence the member.
+
+    A leader is silent while it computes (Java: onLeaderElected holds the monitor that HeartbeatThread needs), until SyncGroup
+    is sent.
+    """
     for join in history.answers("JoinGroup", "NONE"):
         sync = history.first("SyncGroup", join.answered_us or 0)
         if sync is None or sync.answered_us is None:
             continue
-        yield from judge_silence(history, (join.answered_us or 0, sync.answered_us), "while SyncGroup was unanswered")
+        stretch = (sync.sent_us, min(sync.answered_us, leaving(history)))
+        yield from judge_silence(history, stretch, "while SyncGroup was unanswered")
 
 
 @checks("H1")
@@ -64,6 +77,7 @@ def heartbeats_during_callbacks(history: History) -> Iterator[Finding]:
         if (
             callback.name != "partitions_lost"
             and callback.ended_us is not None
+            and callback.ended_us <= leaving(history)
             and still_member(history, callback.ended_us)
         ):
             yield from judge_silence(history, (callback.started_us, callback.ended_us), f"during {callback.name}")
@@ -74,7 +88,7 @@ def heartbeats_after_an_announcement(history: History) -> Iterator[Finding]:
     """REBALANCE_IN_PROGRESS does not stop them: they go on until the JoinGroup."""
     for beat in history.answers("Heartbeat", "REBALANCE_IN_PROGRESS"):
         join = history.first("JoinGroup", beat.answered_us or 0)
-        if join is not None:
+        if join is not None and join.sent_us <= leaving(history):
             stretch = (beat.answered_us or 0, join.sent_us)
             yield from judge_silence(history, stretch, "between REBALANCE_IN_PROGRESS and JoinGroup")
 
@@ -91,11 +105,11 @@ def judge_silence(history: History, stretch: Stretch, when: str) -> Iterator[Fin
     """No finding for a stretch too short to tell."""
     if length_ms(stretch) < bound_ms(history):
         return
-    worst, at_us = max(silences(history, stretch), default=(0.0, stretch[1]))
+    worst, quiet = max(silences(history, stretch), default=(0.0, (stretch[1], stretch[1])))
     if worst > bound_ms(history):
-        yield broken(f"no heartbeat for {worst:.0f} ms {when}", at_us)
+        yield within(history, *quiet, bound_ms(history), f"no heartbeat for {worst:.0f} ms {when}")
     else:
-        yield held(f"heartbeats went on {when}", at_us)
+        yield within(history, *quiet, bound_ms(history), f"heartbeats went on {when}")
 
 
 def stable_stretches(history: History) -> Iterator[Stretch]:
@@ -135,11 +149,12 @@ def heartbeats_are_regular(history: History) -> Iterator[Finding]:
     for stretch in stable_stretches(history):
         if length_ms(stretch) < 2 * bound_ms(history):
             continue
-        worst, at_us = max(silences(history, stretch), default=(0.0, stretch[1]))
+        worst, quiet = max(silences(history, stretch), default=(0.0, (stretch[1], stretch[1])))
         if worst > bound_ms(history):
-            yield broken(f"no heartbeat for {worst:.0f} ms in a stable member (interval {interval} ms)", at_us)
+            reason = f"no heartbeat for {worst:.0f} ms in a stable member (interval {interval} ms)"
         else:
-            yield held(f"never more than {worst:.0f} ms without a heartbeat (interval {interval} ms)", at_us)
+            reason = f"never more than {worst:.0f} ms without a heartbeat (interval {interval} ms)"
+        yield within(history, *quiet, bound_ms(history), reason)
 
 
 @checks("H2")
@@ -176,7 +191,9 @@ def heartbeats_run_after_the_round(history: History) -> Iterator[Finding]:
         if length_ms((start, end)) < 2 * bound_ms(history):
             continue
         if beat is None or beat.sent_us > end:
-            yield broken(f"no heartbeat in {history.took_ms(start, end):.0f} ms after the round had ended", end)
+            took = history.took_ms(start, end)
+            if took > bound_ms(history):
+                yield in_vain(f"no heartbeat in {took:.0f} ms after the round had ended", start, end)
         else:
             yield held("heartbeats ran after the round", beat.sent_us)
 
@@ -184,22 +201,30 @@ def heartbeats_run_after_the_round(history: History) -> Iterator[Finding]:
 @checks("H3")
 def no_heartbeat_without_membership(history: History) -> Iterator[Finding]:
     """Who has left, or is told that it is unknown, sends no heartbeat until it has joined again."""
-    for lost_us, how in memberships_lost(history):
+    for known, how in memberships_lost(history):
         joined = (e.answered_us or 0 for e in history.answers("JoinGroup", "NONE"))
-        back = next((at_us for at_us in joined if at_us > lost_us), history.ends_us)
-        beats = [e for e in history.of("Heartbeat") if lost_us + IN_FLIGHT_US < e.sent_us < back]
+        back = next((at_us for at_us in joined if at_us > known.told_us), history.ends_us)
+        later = [e for e in history.of("Heartbeat") if known.told_us < e.sent_us < back]
+        beats = [e for e in later if known.before(e, history)]
         if beats:
             yield broken(f"Heartbeat after {how}, before joining again", beats[0].sent_us)
         else:
             yield held(f"no heartbeat after {how}", back)
 
 
-def memberships_lost(history: History) -> Iterator[tuple[int, str]]:
-    """When the membership ended, and how."""
+def memberships_lost(history: History) -> Iterator[tuple[Known, str]]:
+    """From when on the client knows that its membership has ended, and how it ended."""
     for exchange in history.of("LeaveGroup"):
-        yield exchange.sent_us, "LeaveGroup"
+        yield Known.by(exchange.sent_us, exchange), "LeaveGroup"
     for exchange in history.answers("Heartbeat", "UNKNOWN_MEMBER_ID"):
-        yield exchange.answered_us or 0, "UNKNOWN_MEMBER_ID"
+        told_us = exchange.answered_us or 0
+        yield Known.by(told_us, gives_up(history, told_us), history.first("JoinGroup", told_us)), "UNKNOWN_MEMBER_ID"
+
+
+def gives_up(history: History, after_us: int) -> Callback | None:
+    """The first callback at or after that time that takes partitions away."""
+    callbacks = (c for c in history.callbacks if c.name != "partitions_assigned" and c.started_us >= after_us)
+    return next(callbacks, None)
 
 
 @checks("H4")
@@ -216,20 +241,26 @@ def every_error_has_an_effect(history: History) -> Iterator[Finding]:
             continue
         seen = history.first(effect, beat.answered_us)
         if seen is None:
-            yield broken(f"no {effect} after Heartbeat was answered {beat.error}", beat.answered_us)
+            yield in_vain(f"no {effect} after Heartbeat was answered {beat.error}", beat.answered_us, end)
         else:
             took = history.took_ms(beat.answered_us, seen.sent_us)
             yield held(f"{effect} {took:.0f} ms after Heartbeat was answered {beat.error}", seen.sent_us)
 
 
 @checks("H7")
-def one_heartbeat_in_flight(history: History) -> Iterator[Finding]:
-    """While one is unanswered, no second one is sent."""
+def unanswered_heartbeats_are_not_repeated(history: History) -> Iterator[Finding]:
+    """While one is unanswered the next comes an interval later, or not at all; never sooner.
+
+    Java has no in-flight guard: `Heartbeat.shouldHeartbeat` knows only its timer, so that a late answer does not silence the
+    member. librdkafka has one (rd_kafka_cgrp_heartbeat). Both keep the rule; who repeats an unanswered one sooner does not.
+    """
     beats = history.of("Heartbeat")
+    least_ms = SOONER * history.settings.heartbeat_interval_ms
     slow_us = 1500 * history.settings.heartbeat_interval_ms
     for earlier, later in pairwise(beats):
-        if earlier.answer is not None and not earlier.ended_before(later.sent_us):
-            yield broken("a second Heartbeat was sent while one was unanswered", later.sent_us)
+        apart = (later.sent_us - earlier.sent_us) / 1000
+        if earlier.answer is not None and not earlier.ended_before(later.sent_us) and apart < least_ms:
+            yield broken(f"a second Heartbeat {apart:.0f} ms after one that was still unanswered", later.sent_us)
     for beat in beats:
         if beat.answered_us is not None and beat.answered_us - beat.sent_us > slow_us:
-            yield held("only one Heartbeat was out while its answer was late", beat.answered_us)
+            yield held("no Heartbeat was repeated within its interval while its answer was late", beat.answered_us)

@@ -17,7 +17,7 @@ def member_unknown(kit: Kit) -> None:
     """
     kit.stable_member()
     kit.answer_next("Heartbeat", "UNKNOWN_MEMBER_ID")
-    expelled = kit.expect_answer("Heartbeat", "UNKNOWN_MEMBER_ID", rule="H2")
+    expelled = kit.expect_answer("Heartbeat", "UNKNOWN_MEMBER_ID", rule=kit.judged("H2", "H3"))
     joined = kit.expect_request("JoinGroup", rule="H4", since=expelled)
     if kit.offers("lost_callback"):
         kit.expect_event("partitions_lost", rule="C2", since=expelled)

@@ -12,9 +12,8 @@ import pytest
 from groupspec.conformance.cli import main
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USAGE
 from groupspec.conformance.wire import kit
-from groupspec.conformance.wire.stalls import StallClock
 from groupspec.conformance.wire.tests import fake_harnesses as fake
-from groupspec.conformance.wire.verdicts import Judgement, Verdict, combine, exit_code
+from groupspec.conformance.wire.verdicts import Combined, Judgement, Verdict, combine, exit_code
 
 
 @pytest.mark.parametrize(
@@ -68,7 +67,8 @@ def test_a_failing_client_ends_with_1_and_everything_is_written(
     [judged] = result["clients"]
     row = next(row for row in judged["results"] if row["rule"] == "J2" and row["variant"] == "")
     assert row["verdict"] == "FAIL"
-    assert row["reason"].startswith("2 of 2 runs: SyncGroup answered NONE did not come")
+    assert row["reason"].startswith("SyncGroup answered NONE did not come")
+    assert (row["runs"], row["counts"], row["certain"], row["flaps"]) == (5, {"FAIL": 5}, True, False)
     assert "--scenario member-unknown" in row["replay"]
     folder = tmp_path / "out" / row["folder"]
     assert {"wire.txt", "log.ndjson", "sequence.svg", "trace.ndjson"} <= {file.name for file in folder.iterdir()}
@@ -77,6 +77,7 @@ def test_a_failing_client_ends_with_1_and_everything_is_written(
     assert int(suites[0].get("failures", "0")) >= 1
     shown = capsys.readouterr().out
     assert "replay:" in shown
+    assert "member-unknown (5 of 5 runs)" in shown
     assert str(folder / "wire.txt") in shown
 
 
@@ -86,18 +87,70 @@ def test_a_broken_harness_ends_with_4() -> None:
     assert main(["conform", client, "--scenario", "member-unknown"]) == EXIT_INCONCLUSIVE
 
 
+@pytest.mark.realtime
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (fake.python(fake.HELLO + "say(name='startup_complete', client='f', version='1', features=['lost_calback'])\ntime.sleep(60)"), "is 'lost_callback' meant?"),
+        (("sh", "-c", "pyhton3 my_harness.py"), "a shell's that cannot find a command"),
+    ],
+    ids=["a misspelt feature", "a misspelt interpreter"],
+)  # fmt: skip
+def test_a_harness_that_cannot_be_judged_is_no_success(
+    command: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client = "cmd:" + shlex.join(command)
+    assert main(["conform", client, "--scenario", "member-unknown"]) == EXIT_INCONCLUSIVE
+    assert said in capsys.readouterr().out
+
+
+@pytest.mark.realtime
+def test_a_client_of_which_nothing_is_judged_is_no_success() -> None:
+    client = "cmd:" + shlex.join(fake.SAYS_IT_IS_UNSUPPORTED)
+    assert main(["conform", client, "--scenario", "member-unknown"]) == EXIT_INCONCLUSIVE
+
+
+@pytest.mark.realtime
+def test_a_harness_that_crashes_is_told_once_with_its_stderr(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client = "cmd:" + shlex.join(fake.CRASHES_AT_ONCE)
+    arguments = ["conform", client, "--scenario", "rebalance-eager", "--scenario", "member-unknown"]
+    assert main([*arguments, "--report", str(tmp_path)]) == EXIT_INCONCLUSIVE
+    shown = capsys.readouterr().out
+    assert (shown.count("exit code 3"), shown.count("stderr: no such module")) == (1, 1)
+    [crash] = json.loads((tmp_path / "conform.json").read_text())["clients"][0]["crashes"]
+    assert (crash["runs"], crash["stderr"]) == (7, "no such module")
+    assert "no such module" in (tmp_path / "report.html").read_text()
+    assert "no such module" in (tmp_path / "junit.xml").read_text()
+
+
 def test_a_failure_weighs_more_than_an_inconclusive_run() -> None:
-    assert exit_code([Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL]) == EXIT_CONFORMANCE_FAILURE
-    assert exit_code([Verdict.PASS, Verdict.INCONCLUSIVE]) == EXIT_INCONCLUSIVE
-    assert exit_code([Verdict.PASS, Verdict.DEVIATION, Verdict.UNSUPPORTED, Verdict.UNTESTABLE]) == EXIT_OK
+    assert exit_code([[Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL]]) == EXIT_CONFORMANCE_FAILURE
+    assert exit_code([[Verdict.PASS, Verdict.INCONCLUSIVE]]) == EXIT_INCONCLUSIVE
+    assert exit_code([[Verdict.PASS, Verdict.DEVIATION, Verdict.UNSUPPORTED, Verdict.UNTESTABLE]]) == EXIT_OK
+    assert exit_code([[Verdict.PASS], [Verdict.UNSUPPORTED, Verdict.UNTESTABLE]]) == EXIT_INCONCLUSIVE
+
+
+def runs(*verdicts: Verdict) -> Combined:
+    return combine([Judgement(verdict, f"{number}") for number, verdict in enumerate(verdicts)])
 
 
 def test_over_repeats_the_worst_verdict_says_how_many() -> None:
-    runs = [Judgement(Verdict.PASS, "fine"), Judgement(Verdict.FAIL, "late"), Judgement(Verdict.PASS, "fine")]
-    assert combine(runs) == Judgement(Verdict.FAIL, "1 of 3 runs: late")
-    assert combine(runs[:1]) == runs[0]
+    some = runs(Verdict.PASS, Verdict.FAIL, Verdict.PASS)
+    assert (some.judgement, some.place) == (Judgement(Verdict.FAIL, "1"), 1)
+    assert some.how_sure == "1 of 3 runs, flaps"
 
 
-def test_the_stall_clock_starts_with_none() -> None:
-    with StallClock() as clock:
-        assert clock.longest_ms(0) >= 0
+def test_a_run_without_an_occasion_does_not_hide_those_that_kept_the_rule() -> None:
+    assert runs(Verdict.UNTESTABLE, *[Verdict.PASS] * 4).judgement.verdict is Verdict.PASS
+    assert runs(Verdict.UNSUPPORTED, Verdict.UNTESTABLE).judgement.verdict is Verdict.UNTESTABLE
+
+
+def test_only_what_was_broken_in_every_one_of_several_runs_is_certain() -> None:
+    assert runs(*[Verdict.FAIL] * 5).certain
+    assert not runs(*[Verdict.FAIL] * 4).certain
+    assert not runs(*[Verdict.FAIL] * 9, Verdict.PASS).certain
+    assert not runs(*[Verdict.FAIL] * 5, Verdict.UNTESTABLE).certain
+    assert not runs(*[Verdict.PASS] * 20).certain
+    assert runs(Verdict.UNSUPPORTED).certain

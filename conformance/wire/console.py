@@ -1,0 +1,133 @@
+"""The verdicts of a campaign for a terminal: a matrix, then what went wrong, by client and rule, the worst first.
+
+A rule that a client breaks in twenty cases is told once, with the cases; what one stall of the client broke besides is told
+below its worst consequence; a harness that crashes is told once, with the end of its stderr.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+from rich.table import Table
+
+from groupspec.conformance.wire.campaign import Campaign, ClientResult, Row
+from groupspec.conformance.wire.verdicts import BROKEN, WORST_FIRST, Verdict
+from groupspec.spec.rules import RULES
+
+STYLES: Final = {
+    Verdict.PASS: "green",
+    Verdict.DEVIATION: "yellow",
+    Verdict.FAIL: "bold red",
+    Verdict.INCONCLUSIVE: "magenta",
+    Verdict.UNSUPPORTED: "dim",
+    Verdict.UNTESTABLE: "dim",
+}
+TOLD: Final = (*BROKEN, Verdict.INCONCLUSIVE)
+ORDER: Final = {rule: place for place, rule in enumerate(RULES)}
+
+
+@dataclass(frozen=True)
+class Group:
+    """One rule, and the cases in which a client got one verdict on it; the first is told in full."""
+
+    rule: str
+    verdict: Verdict
+    rows: Sequence[Row]
+    judged: int
+    symptoms: Counter[str]
+
+
+def show(console: Console, campaign: Campaign, report: Path | None) -> None:
+    """Prints it all."""
+    console.print(_matrix(campaign))
+    for client in campaign.clients:
+        for crash in client.crashes:
+            console.print(
+                f"[{STYLES[Verdict.INCONCLUSIVE]}]BROKE OFF[/] {client.name}: {crash.runs} runs", highlight=False
+            )
+            console.print(f"  {crash.reason}", markup=False)
+            console.print(f"  in:     {_listed(crash.cases)}", markup=False)
+            for line in crash.stderr.splitlines():
+                console.print(f"  stderr: {line}", markup=False)
+        for group in groups(client):
+            _tell(console, client, group, report)
+    counts = ", ".join(f"{n} {verdict.value}" for verdict in Verdict if (n := campaign.verdicts().count(verdict)))
+    flapping = sum(row.combined.flaps for client in campaign.clients for row in client.rows)
+    flaps = f", {flapping} of them flap" if flapping else ""
+    console.print(f"{counts}{flaps}; {campaign.seconds:.1f} s, seed {campaign.seed}")
+
+
+def groups(client: ClientResult) -> list[Group]:
+    """What there is to tell of one client, the worst first; not what a crash explains, nor what is a symptom of something."""
+    crashed = {crash.reason for crash in client.crashes}
+    found = []
+    for rule in ORDER:
+        rows = [row for row in client.rows if row.rule == rule]
+        for verdict in TOLD:
+            told = [row for row in rows if row.judgement.verdict is verdict and not row.symptom_of]
+            told = [row for row in told if row.judgement.reason not in crashed]
+            if told:
+                of_it = Counter(
+                    row.rule
+                    for row in client.rows
+                    if row.symptom_of == rule and any(row.case == each.case for each in told)
+                )
+                found.append(Group(rule, verdict, sorted(told, key=_least_sure_last), len(rows), of_it))
+    return sorted(found, key=lambda group: (TOLD.index(group.verdict), -len(group.rows)))
+
+
+def _least_sure_last(row: Row) -> tuple[bool, bool]:
+    return (not row.combined.certain, row.combined.flaps)
+
+
+def _tell(console: Console, client: ClientResult, group: Group, report: Path | None) -> None:
+    first = group.rows[0]
+    shown = f"[{STYLES[group.verdict]}]{group.verdict.value}[/] {client.name}: {group.rule}"
+    console.print(f"{shown} in {len(group.rows)} of {group.judged} cases", highlight=False)
+    for line in _lines(group, first, report):
+        console.print(f"  {line}", markup=False)
+
+
+def _lines(group: Group, first: Row, report: Path | None) -> Iterator[str]:
+    yield first.judgement.reason
+    yield f"in:     {_listed(f'{row.case.id} ({row.combined.how_sure})' for row in group.rows)}"
+    if group.symptoms:
+        yield f"shows:  as {', '.join(f'{rule} ({n})' for rule, n in group.symptoms.items())} too"
+    rule = RULES[group.rule]
+    if group.verdict is not Verdict.INCONCLUSIVE:
+        yield f"rule:   {rule.statement}"
+        yield f"source: {'; '.join((*rule.sources, first.case.scenario.source))}"
+    if report is not None and first.folder:
+        yield f"log:    {report / first.folder / 'wire.txt'}"
+        yield f"see:    {report / first.folder / 'sequence.svg'}"
+    yield f"replay: {first.replay}"
+
+
+def _listed(words: Iterable[str], most: int = 8) -> str:
+    every = list(words)
+    more = f", and {len(every) - most} more" if len(every) > most else ""
+    return ", ".join(every[:most]) + more
+
+
+def _matrix(campaign: Campaign) -> Table:
+    judged = {row.rule for client in campaign.clients for row in client.rows}
+    table = Table("rule", *(f"{client.name} {client.version}".strip() for client in campaign.clients))
+    for rule in sorted(judged, key=ORDER.__getitem__):
+        table.add_row(rule, *(_cell([row for row in client.rows if row.rule == rule]) for client in campaign.clients))
+    return table
+
+
+def _cell(rows: Sequence[Row]) -> str:
+    """The verdicts of one rule over all scenarios: the worst, and in how many; `~` where one of them flaps."""
+    verdicts = [row.judgement.verdict for row in rows]
+    for verdict in WORST_FIRST:
+        if verdict in verdicts:
+            count = f" {verdicts.count(verdict)} of {len(verdicts)}" if verdict in TOLD else ""
+            flaps = " ~" if any(row.combined.flaps for row in rows) else ""
+            return f"[{STYLES[verdict]}]{verdict.value}{count}{flaps}[/]"
+    return ""

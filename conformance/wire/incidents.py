@@ -1,0 +1,69 @@
+"""One stall of the client is one finding: the rules that it broke, with the worst consequence at their head.
+
+A member that stands still hands no assignment to its listener, sends no heartbeat and returns from no poll; each is a rule
+of its own. What was awaited in vain in overlapping stretches of one run belongs together, and the reader is told first what
+the application loses by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from groupspec.conformance.wire.case_run import CaseResult
+from groupspec.conformance.wire.verdicts import BROKEN, Judgement, Verdict
+
+CONSEQUENCES: Final = (
+    "J2",
+    "S3",
+    "O1",
+    "O2",
+    "P3",
+    "D1",
+    "D2",
+    "H4",
+    "J3",
+    "K2",
+    "L1",
+    "L2",
+    "P1",
+    "P4",
+    "H3",
+    "H2",
+    "H1",
+)
+"""Worst first: no membership, no assignment, no records, ...; late heartbeats are what shows first, and says least."""
+
+
+def symptoms(run: CaseResult) -> dict[str, str]:
+    """Each rule that was broken by a stall which broke another one, too, that weighs more: the one that weighs most."""
+    stretched = {
+        rule: judgement
+        for rule, judgement in run.judgements.items()
+        if judgement.verdict in BROKEN and judgement.since_us is not None
+    }
+    of: dict[str, str] = {}
+    for group in _overlapping(stretched):
+        worst = min(group, key=lambda rule: _weight(rule, stretched[rule]))
+        of |= {rule: worst for rule in group if rule != worst}
+    return of
+
+
+def _weight(rule: str, judgement: Judgement) -> tuple[bool, int]:
+    place = CONSEQUENCES.index(rule) if rule in CONSEQUENCES else -1
+    return (judgement.verdict is not Verdict.FAIL, place)
+
+
+def _overlapping(stretched: dict[str, Judgement]) -> Sequence[list[str]]:
+    """Groups of rules whose stretches overlap, one with the next."""
+    groups: list[list[str]] = []
+    end = 0
+    for rule, judgement in sorted(stretched.items(), key=lambda item: item[1].since_us or 0):
+        since, at = judgement.since_us or 0, judgement.at_us or 0
+        if groups and since < end:
+            groups[-1].append(rule)
+            end = max(end, at)
+        else:
+            groups.append([rule])
+            end = at
+    return groups

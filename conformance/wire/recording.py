@@ -1,0 +1,253 @@
+"""A run in one file: everything that its verdicts are based on, to be judged again, by this kit or a later one, without a client.
+
+NDJSON, with gzip where the name ends in `.gz`. The first line says what was run and how it ended (`Header`), the others are
+the log's entries in order; times are microseconds since the run began. Lines lack what has its default.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
+from groupspec.conformance.wire.case_run import CaseResult
+from groupspec.conformance.wire.clients import Client
+from groupspec.conformance.wire.history import History, Settings
+from groupspec.conformance.wire.judging import Outcome, judge_run
+from groupspec.conformance.wire.log import Entry, Source
+from groupspec.conformance.wire.message_json import from_json, to_json
+from groupspec.conformance.wire.scenario import all_cases
+
+VERSION: Final = 1
+SUFFIXES: Final = (".ndjson", ".ndjson.gz")
+
+
+class Header(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The first line.
+
+    Attributes:
+        recording: The version of this format.
+        case: Scenario and variant, as `--scenario` takes them.
+        client: What the client was called on the command line.
+        settings: What the run was made with, the client's features among it.
+        stalls_us: When the kit stood still: from, to.
+        waits_us: When threads of the client's process waited for a processor: from, to, for how long.
+        outcome: How the story ended.
+        stderr: The tail of the harness's.
+        about: In the corpus: what is recorded here, and how it came about.
+        edited: In the corpus: what was changed by hand; "" for a run as it was.
+        expected: In the corpus: the verdict that any kit must give, by rule.
+    """
+
+    recording: int
+    case: str
+    client: str
+    settings: Settings
+    client_name: str = ""
+    client_version: str = ""
+    seconds: float = 0.0
+    stalls_us: tuple[tuple[int, int], ...] = ()
+    waits_us: tuple[tuple[int, int, int], ...] = ()
+    outcome: Outcome = Outcome()
+    stderr: str = ""
+    about: str = ""
+    edited: str = ""
+    expected: dict[str, str] = {}
+
+
+class Line(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One entry of the log; `stamped`: the event had a time of its own."""
+
+    at_us: int
+    source: Source
+    kind: str
+    text: str = ""
+    event: msgspec.Raw = msgspec.Raw(b"null")
+    stamped: bool = False
+    api: str = ""
+    error: str = ""
+    message: dict[str, object] | None = None
+    node: int = -1
+    connection: int = -1
+    correlation_id: int = -1
+    version: int = -1
+    client_id: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Recording:
+    """A recorded run."""
+
+    header: Header
+    entries: Sequence[Entry]
+
+
+def record(result: CaseResult) -> Recording:
+    """What has to be kept of a run."""
+    since = result.started_us
+    outcome = result.outcome
+    if outcome.missed_since_us is not None:
+        outcome = dataclasses.replace(outcome, missed_since_us=outcome.missed_since_us - since)
+    header = Header(
+        recording=VERSION,
+        case=result.case.id,
+        client=result.client.name,
+        settings=result.history.settings,
+        client_name=result.client_name,
+        client_version=result.client_version,
+        seconds=round(result.seconds, 3),
+        stalls_us=tuple((start - since, end - since) for start, end in result.history.stalls_us),
+        waits_us=tuple((start - since, end - since, waited) for start, end, waited in result.history.waits_us),
+        outcome=outcome,
+        stderr=result.stderr,
+    )
+    return Recording(header, [_moved(entry, -since) for entry in result.entries])
+
+
+def save(recording: Recording, file: Path) -> None:
+    """Writes it."""
+    data = b"".join(line + b"\n" for line in _lines(recording))
+    file.write_bytes(gzip.compress(data, mtime=0) if file.suffix == ".gz" else data)
+
+
+def load(file: Path) -> Recording:
+    """Reads it.
+
+    Raises:
+        UsageProblem: it cannot be read, or is something else.
+    """
+    try:
+        data = file.read_bytes()
+        lines = (gzip.decompress(data) if file.suffix == ".gz" else data).splitlines()
+        header = msgspec.json.decode(lines[0], type=Header)
+        if header.recording != VERSION:
+            raise ValueError(f"version {header.recording} of the format, this kit reads {VERSION}")
+        return Recording(header, [_entry(line) for line in lines[1:]])
+    except (OSError, EOFError, zlib.error, IndexError, ValueError, msgspec.MsgspecError) as problem:
+        raise UsageProblem(
+            f"this is no recorded run: {problem}",
+            where=str(file),
+            allowed="a log.ndjson or log.ndjson.gz that `groupspec conform CLIENT --report DIR` wrote",
+            next_step="record the run again",
+        ) from problem
+
+
+def judge_recording(recording: Recording, file: Path | None = None) -> CaseResult:
+    """The verdicts of this kit on a recorded run.
+
+    Raises:
+        UsageProblem: there is no such scenario any more.
+    """
+    header = recording.header
+    case = next((each for each in all_cases() if each.id == header.case), None)
+    if case is None:
+        raise UsageProblem(
+            f"this kit has no scenario {header.case!r}",
+            where=str(file or ""),
+            allowed=[each.id for each in all_cases()],
+            next_step="judge the run with the kit that recorded it",
+        )
+    history = History(recording.entries, header.settings, header.stalls_us, header.waits_us)
+    return CaseResult(
+        client=Client(header.client, ()),
+        case=case,
+        client_name=header.client_name,
+        client_version=header.client_version,
+        history=history,
+        outcome=header.outcome,
+        judgements=judge_run(case.rules, history, header.outcome),
+        seconds=header.seconds,
+        stderr=header.stderr,
+        recording=file,
+    )
+
+
+def recordings_in(paths: Sequence[Path]) -> list[Path]:
+    """The files among these, and those below the folders among these, in order.
+
+    Raises:
+        UsageProblem: there are none.
+    """
+    found = []
+    for path in paths:
+        below = sorted(each for each in path.rglob("*") if _is_log(each)) if path.is_dir() else [path]
+        if not below:
+            raise UsageProblem(
+                "there are no recorded runs", where=str(path), allowed="files named log.ndjson, *.run.ndjson"
+            )
+        found += below
+    return found
+
+
+def _is_log(file: Path) -> bool:
+    """By its name: a report's folder has traces beside the logs."""
+    return file.is_file() and file.name.removesuffix(".gz") != "trace.ndjson" and file.name.endswith(SUFFIXES)
+
+
+def _lines(recording: Recording) -> Iterator[bytes]:
+    encode = msgspec.json.Encoder(order="deterministic").encode
+    header = msgspec.to_builtins(recording.header)
+    header["settings"]["features"] = sorted(recording.header.settings.features)
+    yield encode(header)
+    for entry in recording.entries:
+        yield encode(_line(entry))
+
+
+def _line(entry: Entry) -> Line:
+    event = entry.event
+    stamped = event is not None and event.at_us is not None
+    if event is not None and stamped:
+        event = msgspec.structs.replace(event, at_us=None)
+    return Line(
+        at_us=entry.at_us,
+        source=entry.source,
+        kind=entry.kind,
+        text="" if event is not None else entry.text,
+        event=msgspec.Raw(b"null" if event is None else protocol.encode(event)),
+        stamped=stamped,
+        api=entry.api,
+        error=entry.error,
+        message=to_json(entry.message),
+        node=entry.node,
+        connection=entry.connection,
+        correlation_id=entry.correlation_id,
+        version=entry.version,
+        client_id=entry.client_id,
+    )
+
+
+def _entry(data: bytes) -> Entry:
+    line = msgspec.json.decode(data, type=Line)
+    event = None if bytes(line.event) == b"null" else protocol.decode_event(bytes(line.event))
+    if event is not None and line.stamped:
+        event = msgspec.structs.replace(event, at_us=line.at_us)
+    return Entry(
+        at_us=line.at_us,
+        source=line.source,
+        kind=line.kind,
+        text=line.text if event is None else bytes(line.event).decode(),
+        event=event,
+        api=line.api,
+        error=line.error,
+        message=None if line.message is None else from_json(line.message),
+        node=line.node,
+        connection=line.connection,
+        correlation_id=line.correlation_id,
+        version=line.version,
+        client_id=line.client_id,
+    )
+
+
+def _moved(entry: Entry, by_us: int) -> Entry:
+    event = entry.event
+    if event is not None and event.at_us is not None:
+        event = msgspec.structs.replace(event, at_us=max(0, entry.at_us + by_us))
+    return dataclasses.replace(entry, at_us=entry.at_us + by_us, event=event)

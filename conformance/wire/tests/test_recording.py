@@ -1,0 +1,116 @@
+"""Recorded runs: kept without loss, judged again without a client, and a corpus that every kit has to judge rightly."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from groupspec.conformance.cli import main
+from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK, EXIT_USAGE, UsageProblem
+from groupspec.conformance.wire.case_run import CaseResult
+from groupspec.conformance.wire.clients import Client
+from groupspec.conformance.wire.judging import Outcome, judge_run
+from groupspec.conformance.wire.recording import judge_recording, load, record, recordings_in, save
+from groupspec.conformance.wire.scenario import all_cases
+from groupspec.conformance.wire.tests import stories
+from groupspec.conformance.wire.tests.stories import Story
+from groupspec.conformance.wire.verdicts import BROKEN, Verdict
+from groupspec.spec.rules import RULES
+
+CORPUS = Path(__file__).parents[1] / "recorded"
+FILES = recordings_in([CORPUS])
+
+
+def result_of(story: Story, outcome: Outcome | None = None) -> CaseResult:
+    """A story as a run."""
+    case = next(case for case in all_cases() if case.id == "rebalance-eager")
+    history, ended = story.history(), outcome or Outcome()
+    judged = judge_run(case.rules, history, ended)
+    return CaseResult(Client("a client", ("true",)), case, "fake", "1", history, ended, judged, 2.0)
+
+
+@pytest.mark.parametrize("name", ["log.ndjson", "log.ndjson.gz"])
+def test_a_run_is_kept_without_loss(tmp_path: Path, name: str) -> None:
+    result = result_of(stories.eager_rebalance())
+    history = replace(result.history, stalls_us=((10, 20),), waits_us=((10, 50_010, 7_000),))
+    save(record(replace(result, history=history)), tmp_path / name)
+    again = judge_recording(load(tmp_path / name), tmp_path / name)
+    assert [replace(entry, text="") for entry in again.entries] == list(history.entries)
+    assert (again.history.settings, again.history.stalls_us, again.history.waits_us) == (
+        history.settings,
+        history.stalls_us,
+        history.waits_us,
+    )
+    assert again.judgements == judge_run(result.case.rules, history, result.outcome)
+
+
+def test_times_are_kept_from_the_beginning_of_the_run(tmp_path: Path) -> None:
+    result = result_of(stories.eager_rebalance())
+    later = [replace(entry, at_us=entry.at_us + 5_000_000) for entry in result.entries]
+    moved = replace(result, history=replace(result.history, entries=later), started_us=5_000_000)
+    save(record(moved), tmp_path / "log.ndjson")
+    assert load(tmp_path / "log.ndjson").entries[0].at_us == result.entries[0].at_us
+
+
+def test_how_the_story_ended_is_judged_again_too(tmp_path: Path) -> None:
+    result = result_of(stories.eager_rebalance(), Outcome(missed_rule="J2", missed="SyncGroup did not come"))
+    save(record(result), tmp_path / "log.ndjson")
+    assert judge_recording(load(tmp_path / "log.ndjson")).judgements["J2"].verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"recording": 7}', "not json", '{"event": "config"}'])
+def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "log.ndjson").write_text(text)
+    with pytest.raises(UsageProblem, match="no recorded run"):
+        load(tmp_path / "log.ndjson")
+
+
+def test_conform_judges_recorded_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save(record(result_of(stories.eager_rebalance())), tmp_path / "log.ndjson")
+    assert main(["conform", "--judge", str(tmp_path), "--json", str(tmp_path / "kept.json")]) == EXIT_OK
+    story = stories.eager_rebalance()
+    story.entries = [entry for entry in story.entries if not (entry.api == "JoinGroup" and entry.at_us > 600_000)]
+    save(record(result_of(story)), tmp_path / "log.ndjson")
+    arguments = ["conform", "--judge", str(tmp_path), "--json", str(tmp_path / "broken.json")]
+    assert main([*arguments, "--report", str(tmp_path / "report")]) == EXIT_CONFORMANCE_FAILURE
+    [client] = json.loads((tmp_path / "broken.json").read_text())["clients"]
+    row = next(row for row in client["results"] if row["rule"] == "J2")
+    assert row["verdict"] == "FAIL"
+    assert shlex.quote(str(tmp_path / "log.ndjson")) in row["replay"]
+    assert "a-client/rebalance-eager/wire.txt" in capsys.readouterr().out
+
+
+def test_a_folder_without_recorded_runs_is_refused(tmp_path: Path) -> None:
+    assert main(["conform", "--judge", str(tmp_path)]) == EXIT_USAGE
+
+
+# The corpus ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_corpus_says_what_each_run_is_and_what_any_kit_must_find_in_it() -> None:
+    for file in FILES:
+        header = load(file).header
+        assert header.about, file
+        assert header.expected, file
+        assert set(header.expected) <= set(RULES), file
+        broken = [rule for rule, verdict in header.expected.items() if Verdict(verdict) in BROKEN]
+        assert bool(broken) == (file.parent.name == "broken"), file
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}/{file.name.partition('.')[0]}")
+def test_the_corpus_is_judged_rightly(file: Path) -> None:
+    recording = load(file)
+    judged = judge_recording(recording, file).judgements
+    found = {rule: judged[rule].verdict.value for rule in recording.header.expected}
+    assert found == recording.header.expected, {rule: judged[rule].reason for rule in found}
+
+
+@pytest.mark.parametrize("file", [file for file in FILES if file.parent.name == "correct"], ids=lambda file: file.name)
+def test_no_correct_run_of_the_corpus_is_accused(file: Path) -> None:
+    judged = judge_recording(load(file), file).judgements
+    accused = {rule: each.reason for rule, each in judged.items() if each.verdict in BROKEN}
+    assert accused == {}
