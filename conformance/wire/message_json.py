@@ -25,9 +25,8 @@ _OBJECTS: Final = frozenset(each for each in vars(messages).values() if dataclas
 
 def to_json(message: object) -> dict[str, object] | None:
     """A message as JSON-ready values; None for what cannot be kept."""
-    if message is None or CLASSES.get(type(message).__name__) is not type(message):
-        return None
-    return {"is": type(message).__name__, **_fields(message)}
+    name = str(type(message).__name__)
+    return {"is": name, **_fields(message)} if CLASSES.get(name) is type(message) else None
 
 
 def from_json(value: Mapping[str, Any]) -> object:
