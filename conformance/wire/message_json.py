@@ -25,7 +25,7 @@ _OBJECTS: Final = frozenset(each for each in vars(messages).values() if dataclas
 
 def to_json(message: object) -> dict[str, object] | None:
     """A message as JSON-ready values; None for what cannot be kept."""
-    name = str(type(message).__name__)
+    name = type(message).__name__
     return {"is": name, **_fields(message)} if CLASSES.get(name) is type(message) else None
 
 
@@ -35,7 +35,7 @@ def from_json(value: Mapping[str, Any]) -> object:
     Raises:
         ValueError: there is no such message, or a field is not what it should be.
     """
-    name = value.get("is")
+    name = str(value.get("is"))
     if name not in CLASSES:
         raise ValueError(f"there is no message {name!r}")
     try:
