@@ -55,11 +55,11 @@ unit: install
 	@echo "==> tests"
 	@# A worker for each processor; the tests of a file stay together, because they share what is costly to make.
 	@# In the order of the folders: what takes long is not left to the end, where one processor would wait for it.
-	@$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder -m "not exhaustive and not real_broker" $(PYTEST_ARGS)
+	@$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder -m "not exhaustive and not real_broker and not tools" $(PYTEST_ARGS)
 
 check: install  ## what takes long, and the tests on a real Apache Kafka broker (needs mvn, Java 17+ and SPIN)
-	@echo "==> exhaustive tests, and the real broker"
-	@$(BIN)/pytest -m "exhaustive or real_broker" $(PYTEST_ARGS)
+	@echo "==> exhaustive tests, the real broker, and what needs other tools"
+	@$(BIN)/pytest -m "exhaustive or real_broker or tools" $(PYTEST_ARGS)
 
 format: install  ## rewrite the sources in the project's style
 	@$(BIN)/ruff check --fix .

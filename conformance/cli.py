@@ -11,9 +11,11 @@ Exit codes: 0 no failure, 1 conformance failure, 2 usage or configuration, 3 int
 from __future__ import annotations
 
 import ast
+import contextlib
 import difflib
 import importlib
 import os
+import select
 import signal
 import sys
 import traceback
@@ -24,6 +26,7 @@ from types import FrameType
 
 import click
 
+from groupspec.conformance.endings import as_problem
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_INTERNAL, EXIT_OK, EXIT_USAGE, Problem, UsageProblem
 from groupspec.spec.problems import SpecError
 
@@ -99,31 +102,79 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code; `arguments` defaults to the process's own."""
     if arguments is None:
         signal.signal(signal.SIGTERM, _terminated)
+        _open_what_is_closed()
     try:
-        code = _run(list(sys.argv[1:] if arguments is None else arguments))
+        return _run(list(sys.argv[1:] if arguments is None else arguments))
+    except Exception as problem:
+        return _failed(problem)
+    except KeyboardInterrupt:
+        _say("groupspec: stopped by the user")
+        return EXIT_USAGE
+
+
+def _failed(problem: Exception) -> int:
+    """Says what went wrong, and whose fault it is; the exit code for that."""
+    unread = _nobody_reads()
+    _let_go_of_stdout()
+    match problem:
+        case click.ClickException():
+            problem.show()
+            return EXIT_USAGE
+        case click.Abort():
+            _say("groupspec: stopped by the user")
+            return EXIT_USAGE
+        case BrokenPipeError() if unread:
+            # The reader (`| head`) has seen enough. Nobody saw the end of the results, so this is no success.
+            return EXIT_INCONCLUSIVE
+        case SpecError():
+            # Whoever changes a machine file sees what is wrong with it, not where the compiler noticed.
+            _say(f"groupspec: {problem}")
+            return EXIT_USAGE
+    known = problem if isinstance(problem, Problem) else as_problem(problem)
+    if known is not None:
+        _say(f"groupspec: {known}")
+        return known.exit_code
+    _say(
+        "".join(traceback.format_exception(problem))
+        + "groupspec: this is a defect of groupspec, not of your client or your files\n"
+        "  next:    report it with the lines above, the command line, and the output of `groupspec doctor`"
+    )
+    return EXIT_INTERNAL
+
+
+def _say(message: str) -> None:
+    """On stderr, if that can be written to."""
+    with contextlib.suppress(OSError):
+        click.echo(message, err=True)
+
+
+def _open_what_is_closed() -> None:
+    """Makes stdin, stdout and stderr nothing where the caller has closed them: the next file would take their place."""
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            nothing = os.open(os.devnull, os.O_RDWR)
+            if nothing != descriptor:
+                os.dup2(nothing, descriptor)
+                os.close(nothing)
+            setattr(sys, name, os.fdopen(descriptor, "w" if descriptor else "r", closefd=False))
+
+
+def _nobody_reads() -> bool:
+    """Whether stdout is a pipe whose reader has gone; other pipes break as well, and that is another matter."""
+    try:
+        poll = select.poll()
+        poll.register(sys.stdout.fileno(), 0)
+        return any(event & select.POLLERR for _, event in poll.poll(0))
+    except (OSError, ValueError):
+        return False
+
+
+def _let_go_of_stdout() -> None:
+    """If stdout takes nothing more, Python must not try again when it ends, and complain once more."""
+    try:
         sys.stdout.flush()
-        return code
-    except click.ClickException as problem:
-        problem.show()
-        return EXIT_USAGE
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("groupspec: stopped by the user", err=True)
-        return EXIT_USAGE
-    except Problem as problem:
-        click.echo(f"groupspec: {problem}", err=True)
-        return problem.exit_code
-    except SpecError as problem:
-        # Whoever changes a machine file sees what is wrong with it, not where the compiler noticed.
-        click.echo(f"groupspec: {problem}", err=True)
-        return EXIT_USAGE
-    except BrokenPipeError:
-        # The reader (`| head`) has seen enough. Nobody saw the end of the results, so this is no success; and Python
-        # must not complain again when it flushes what is left.
+    except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_INCONCLUSIVE
-    except Exception:
-        _say_internal_error()
-        return EXIT_INTERNAL
 
 
 def _run(arguments: list[str]) -> int:
@@ -132,22 +183,18 @@ def _run(arguments: list[str]) -> int:
         with cli.make_context("groupspec", arguments) as context:
             result = cli.invoke(context)
     except click.exceptions.Exit as ending:
-        return ending.exit_code
+        result = ending.exit_code
+    try:
+        sys.stdout.flush()
+    except OSError as problem:
+        problem.filename = sys.stdout.name
+        raise
     return result if isinstance(result, int) else EXIT_OK
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:
     """On SIGTERM: ends as at an error, so that programs that were started are ended, and their folders removed."""
     sys.exit(128 + number)
-
-
-def _say_internal_error() -> None:
-    traceback.print_exc()
-    click.echo(
-        "groupspec: this is a defect of groupspec, not of your client or your files\n"
-        "  next:    report it with the lines above, the command line, and the output of `groupspec doctor`",
-        err=True,
-    )
 
 
 if __name__ == "__main__":

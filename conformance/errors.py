@@ -1,9 +1,9 @@
-"""The two ways in which a command stops without a verdict.
+"""The ways in which a command stops without a verdict.
 
 A verdict about a client is a result, never an exception. What is left is a request that cannot be carried out
-(`UsageProblem`: an unknown client, a port taken, a folder that is not writable) and a state that the kit itself
-should never be in (`InternalProblem`). Both say what happened, where, what was allowed, and what to do next,
-because the reader of either is usually not the author of this code.
+(`UsageProblem`: an unknown client, a port taken, a folder that is not writable), work that could not be finished
+(`InconclusiveProblem`: no memory left) and a state that the kit itself should never be in (`InternalProblem`). Each says
+what happened, where, what was allowed, and what to do next, because its reader is usually not the author of this code.
 """
 
 from __future__ import annotations
@@ -49,6 +49,12 @@ class UsageProblem(Problem):
     """The request cannot be carried out as it stands: exit code 2."""
 
     exit_code = EXIT_USAGE
+
+
+class InconclusiveProblem(Problem):
+    """The work could not be finished, so that nothing can be said: exit code 4."""
+
+    exit_code = EXIT_INCONCLUSIVE
 
 
 class InternalProblem(Problem):

@@ -1,14 +1,14 @@
 """What every subcommand shares: the `--json` option, JSON that keeps its schema, and progress on stderr.
 
-Results go to stdout and progress goes to stderr, and only to a terminal, so that a command can be piped. The
-machine-readable result is checked against its JSON Schema before a byte is written: a file that breaks the
-schema is a defect of ours, and no consumer of the file should have to find it.
+Results go to stdout and progress goes to stderr, and only to a terminal, so that a command can be piped; with `--json -` stdout
+is for the JSON alone, and what is for people goes to stderr. The machine-readable result is checked against its JSON Schema
+before a byte is written: a file that breaks the schema is a defect of ours, and no consumer of the file should have to find it.
 """
 
 from __future__ import annotations
 
 import json
-import tempfile
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,9 +19,13 @@ import jsonschema
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from groupspec.conformance.errors import InternalProblem, UsageProblem
+from groupspec.conformance.errors import InternalProblem
+from groupspec.conformance.outputs import is_stdout, require_writable, write_text
 
 SCHEMAS = Path(__file__).parent.parent / "reports" / "schemas"
+STDOUT = Path("-")
+JSON_ON_STDOUT = "groupspec: --json has stdout"
+WIDTH_OF_A_FILE = 1000
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -33,9 +37,21 @@ def json_option(function: Decorated) -> Decorated:
         "json_file",
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help="Write the machine-readable result to FILE (a JSON Schema for it ships with groupspec).",
+        callback=_tried,
+        help="Write the machine-readable result to FILE, or to stdout if FILE is - (its JSON Schema ships with groupspec).",
     )
     return option(function)
+
+
+def _tried(context: click.Context, option: click.Parameter, file: Path | None) -> Path | None:
+    """Finds out before the work whether its result can be written."""
+    if file is None or context.resilient_parsing:
+        return file
+    if is_stdout(file):
+        context.meta[JSON_ON_STDOUT] = True
+        return STDOUT
+    require_writable(file)
+    return file
 
 
 def write_json(command: str, result: Mapping[str, object], json_file: Path | None) -> None:
@@ -46,7 +62,7 @@ def write_json(command: str, result: Mapping[str, object], json_file: Path | Non
     Args:
         command: The schema's name: `doctor`, `conform`, `trace-check`, ...
         result: JSON-ready values only.
-        json_file: Where `--json` points; replaced as a whole or not at all.
+        json_file: Where `--json` points.
 
     Raises:
         InternalProblem: the result breaks the schema, or there is no schema of that name.
@@ -60,7 +76,10 @@ def write_json(command: str, result: Mapping[str, object], json_file: Path | Non
             where=problem,
             next_step="report it with the command line; the run's other output is not affected",
         )
-    if json_file is not None:
+    if json_file == STDOUT:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    elif json_file is not None:
         write_text(json_file, text)
 
 
@@ -73,54 +92,16 @@ def _first_schema_problem(command: str, result: object) -> str:
     return f"{error.json_path}: {error.message}" if error is not None else ""
 
 
-def write_text(file: Path, text: str) -> None:
-    """Replaces `file` by `text`, as `write_bytes` does."""
-    write_bytes(file, text.encode())
-
-
-def write_bytes(file: Path, data: bytes) -> None:
-    """Replaces `file` by `data` in one step, making the folders it lies in; a reader never sees half of it.
-
-    Raises:
-        UsageProblem: the folder cannot be made, or is not writable, or `file` is a folder.
-    """
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("wb", dir=file.parent, prefix=f".{file.name}.", delete=False) as part:
-            part.write(data)
-        Path(part.name).chmod(0o644)
-        Path(part.name).replace(file)
-    except OSError as problem:
-        raise cannot_write(file, problem) from problem
-
-
-def writable_folder(folder: Path) -> Path:
-    """Makes `folder` and proves that files can be written there, before a long run finds out at its end.
-
-    Raises:
-        UsageProblem: it cannot be made or written to.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as problem:
-        raise cannot_write(folder, problem) from problem
-    return folder
-
-
-def cannot_write(path: Path, problem: OSError) -> UsageProblem:
-    """The message for an output that the system refuses."""
-    return UsageProblem(
-        f"cannot write the output: {problem.strerror or problem}",
-        where=str(problem.filename or path),
-        allowed="a path in a folder that exists or can be made, and that you may write to",
-        next_step="choose another path, or change the folder's permissions",
-    )
-
-
 class ResultsConsole(Console):
-    """A console that leaves a closed pipe to `cli.main`; rich would exit with 1, which here is a verdict."""
+    """A console that leaves a closed pipe to `cli.main` (rich would exit with 1, which here is a verdict), and other refusals too."""
+
+    def print(self, *objects: Any, **style: Any) -> None:
+        """Prints, and names the output in the error if the system refuses."""
+        try:
+            super().print(*objects, **style)
+        except OSError as problem:
+            problem.filename = problem.filename or self.file.name
+            raise
 
     def on_broken_pipe(self) -> NoReturn:
         """Passes on the BrokenPipeError that rich has caught."""
@@ -128,8 +109,17 @@ class ResultsConsole(Console):
 
 
 def results() -> Console:
-    """Where results go: stdout, with colours only on a terminal."""
-    return ResultsConsole(highlight=False, soft_wrap=True)
+    """Where results go: stdout, with colours only on a terminal; stderr if `--json -` has taken stdout.
+
+    What is read by a program, or from a file, has no width: tables are as wide as they need to be.
+    """
+    context = click.get_current_context(silent=True)
+    console = ResultsConsole(
+        stderr=context is not None and JSON_ON_STDOUT in context.meta, highlight=False, soft_wrap=True
+    )
+    if not console.is_terminal:
+        console.width = WIDTH_OF_A_FILE
+    return console
 
 
 def remarks() -> Console:

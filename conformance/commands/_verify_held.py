@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from groupspec.conformance import generate
-from groupspec.conformance.commands._common import progress, remarks, results, write_text
+from groupspec.conformance.commands._common import progress, remarks, results
+from groupspec.conformance.outputs import write_text
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK
 from groupspec.conformance.held import files
 from groupspec.conformance.held.breakers import BREAKERS

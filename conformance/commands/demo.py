@@ -13,7 +13,8 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from groupspec.conformance.commands._common import json_option, results, writable_folder, write_json, write_text
+from groupspec.conformance.commands._common import json_option, results, write_json
+from groupspec.conformance.outputs import writable_folder, write_text
 from groupspec.conformance.reports.demo_parts import Outcome, Part, Runner, lanes
 from groupspec.conformance.reports.demo_story import exit_code, gather, page, summary
 from groupspec.conformance.reports.html import report_html

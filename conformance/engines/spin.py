@@ -13,6 +13,7 @@ from groupspec.conformance.engines.result import EngineLimits, EngineRun, watche
 from groupspec.conformance.errors import UsageProblem
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.promela import promela
+from groupspec.spec.explorer.native import Compiler, compiler
 
 ENGINE = "spin"
 START_LIMIT_S = 60.0
@@ -36,7 +37,7 @@ class Spin:
     """A SPIN that can be started, and the compiler that it needs."""
 
     program: Path
-    compiler: Path
+    compiler: Compiler
     version: str
 
 
@@ -61,11 +62,11 @@ def find_spin() -> Spin:
     if tuple(int(part) for part in version[1].split(".")[:2]) < MINIMUM:
         wanted = ".".join(map(str, MINIMUM))
         raise UsageProblem(f"SPIN {version[1]} is too old", program, f"{wanted} or later", INSTALL)
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None:
-        install = "install a C compiler (Debian: apt install gcc)"
+    cc = compiler()
+    if cc is None:
+        install = "install a C compiler (Debian: apt install gcc), or pip install 'groupspec[engines]'"
         raise UsageProblem("SPIN needs a C compiler", "no cc, gcc or clang on the PATH", next_step=install)
-    return Spin(Path(program), Path(compiler), version[1])
+    return Spin(Path(program), cc, version[1])
 
 
 def run_spin(model: Model, limits: EngineLimits, spin: Spin | None = None) -> EngineRun:
@@ -82,10 +83,10 @@ def run_spin(model: Model, limits: EngineLimits, spin: Spin | None = None) -> En
         flags = ["-O2", "-w", "-DSAFETY", "-DNOREDUCE", f"-DMEMLIM={max(limits.max_memory >> 20, 64)}"]
         for command, limit in (
             ([str(spin.program), "-a", "-o2", "model.pml"], TRANSLATE_LIMIT_S),
-            ([str(spin.compiler), *flags, "-o", "pan", "pan.c"], COMPILE_LIMIT_S),
+            ([*spin.compiler.command, *flags, "-o", "pan", "pan.c"], COMPILE_LIMIT_S),
         ):
             try:
-                ended = run_bounded(command, folder, limit)
+                ended = run_bounded(command, folder, limit, spin.compiler.environment)
             except OSError as problem:
                 return replace(failed, problem=f"{command[0]} cannot be started: {problem}")
             if ended.code is None:

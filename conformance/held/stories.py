@@ -25,7 +25,7 @@ from groupspec.spec.rules import RULES
 MOST_STEPS: Final = 10_000
 """Of the threads of one consumer, without becoming idle. A story makes some hundreds."""
 
-NOT_HERE: Final = frozenset({"realtime", "real_broker", "spark", "exhaustive"})
+NOT_HERE: Final = frozenset({"realtime", "real_broker", "spark", "exhaustive", "tools"})
 """Marks of tests that need more than this process, or too long."""
 
 MOST_OUTPUTS: Final = 5_000

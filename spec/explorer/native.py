@@ -10,8 +10,12 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 from groupspec.spec.explorer.engine import WHOLE, Counts, Stop, array_bytes
@@ -26,12 +30,30 @@ _UNLIMITED = (1 << 64) - 1
 _PACKED, _PARENTS, _NUMBERS = 0, 1, 2
 
 
-def compiler() -> str | None:
-    """The C compiler of this machine: `$CC`, or cc, gcc, clang; None if there is none."""
-    return next(
-        (found for name in (os.environ.get("CC", ""), "cc", "gcc", "clang") if name and (found := shutil.which(name))),
-        None,
-    )
+@dataclass(frozen=True)
+class Compiler:
+    """A C compiler: the words that start it, and what its environment needs beside ours."""
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return "ziglang (wheel)" if "ziglang" in self.command else self.command[0]
+
+
+def compiler() -> Compiler | None:
+    """`$CC`, or cc, gcc, clang of this machine, or the one in the wheel `ziglang`; None if there is none."""
+    for name in (os.environ.get("CC", ""), "cc", "gcc", "clang"):
+        if name and (found := shutil.which(name)):
+            return Compiler((found,))
+    if find_spec("ziglang") is None:
+        return None
+    # It keeps what it compiles of libc, and refuses to work without a place for that. Its code is for any processor of
+    # this kind, as other compilers' is: a home may be shared.
+    places = {name: str(_cache() / "zig") for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR")}
+    return Compiler((sys.executable, "-m", "ziglang", "cc", "-mcpu=baseline"), places)
 
 
 def workers() -> int:
@@ -57,30 +79,26 @@ def build(source: str, optimise: str = "") -> Path:
         raise ExplorerProblem(
             "there is no C compiler on this machine",
             "PATH, $CC",
-            "cc, gcc or clang",
-            'install one, or use engine="python"',
+            "cc, gcc or clang, or the wheel ziglang",
+            "install one (pip install 'groupspec[engines]'), or use engine=\"python\"",
         )
     with tempfile.TemporaryDirectory(dir=library.parent) as folder:
         text, made = Path(folder, "model.c"), Path(folder, "model.so")
         text.write_text(source)
-        command = [
-            cc,
-            optimise,
-            "-w",
-            "-shared",
-            "-fPIC",
-            "-pthread",
-            "-fvisibility=hidden",
-            "-o",
-            str(made),
-            str(text),
-        ]
+        flags = ("-w", "-shared", "-fPIC", "-pthread", "-fvisibility=hidden")
         try:
-            result = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_SECONDS, check=False)
+            result = subprocess.run(
+                [*cc.command, optimise, *flags, "-o", str(made), str(text)],
+                capture_output=True,
+                text=True,
+                timeout=COMPILE_SECONDS,
+                env={**os.environ, **cc.environment},
+                check=False,
+            )
         except subprocess.TimeoutExpired as problem:
-            raise _failed(cc, f"needs more than {COMPILE_SECONDS} s") from problem
+            raise _failed(cc.name, f"needs more than {COMPILE_SECONDS} s") from problem
         if result.returncode:
-            raise _failed(cc, result.stderr.strip()[-2000:])
+            raise _failed(cc.name, result.stderr.strip()[-2000:])
         # Another process may have made the same one meanwhile: whichever comes last wins, and both are right.
         made.replace(library)
     return library

@@ -17,6 +17,8 @@ from groupspec.conformance.errors import UsageProblem
 from groupspec.spec.compiler.model import Fairness, Model, ModelProperty
 from groupspec.spec.compiler.tests.toy_model import toy_model
 from groupspec.spec.compiler.tla import module_name, tla
+from groupspec.spec.explorer import native
+from groupspec.spec.explorer.native import Compiler
 
 LIMITS = EngineLimits(max_seconds=120, max_memory=1 << 30)
 WORKS = EngineLimits(max_seconds=60, max_memory=1 << 30)
@@ -31,6 +33,7 @@ def everything(model: Model) -> dict[str, EngineRun]:
 # what they agree on
 
 
+@pytest.mark.tools
 def test_spin_and_the_explorer_find_the_same_states() -> None:
     model = toy_model(3)
     found, confirmed = run_explorer(model, LIMITS)[0], run_engine("spin", model, LIMITS)
@@ -192,6 +195,7 @@ def test_spin_without_a_compiler_says_so(monkeypatch: pytest.MonkeyPatch, tmp_pa
     (tmp_path / "sh").symlink_to(str(shutil.which("sh")))
     program(tmp_path, "spin", "echo 'Spin Version 6.5.2'")
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(native, "find_spec", lambda name: None)
     with pytest.raises(UsageProblem, match="SPIN needs a C compiler"):
         spin.find_spin()
 
@@ -218,7 +222,8 @@ def test_spin_without_a_compiler_says_so(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_a_spin_that_ends_badly_is_no_verdict(
     translates: str, compiles: str, outcome: str, said: str, tmp_path: Path
 ) -> None:
-    fake = spin.Spin(program(tmp_path, "spin", translates), program(tmp_path, "cc", compiles), "6.5.2")
+    cc = Compiler((str(program(tmp_path, "cc", compiles)),))
+    fake = spin.Spin(program(tmp_path, "spin", translates), cc, "6.5.2")
     run = spin.run_spin(toy_model(), WORKS, fake)
     assert run.outcome == outcome
     assert said in run.problem
@@ -256,6 +261,6 @@ def is_ended(run: Callable[[EngineLimits], EngineRun]) -> None:
 def test_an_engine_is_ended_when_its_time_is_up(tmp_path: Path) -> None:
     java = program(tmp_path, "java", "sleep 3600")
     is_ended(lambda limits: tlc.run_tlc(toy_model(), limits, tlc_program.Tlc(java, tmp_path / "none.jar", "2.15")))
-    compiler = program(tmp_path, "cc", "printf '#!/bin/sh\\nsleep 3600\\n' > pan; chmod +x pan")
-    fake = spin.Spin(program(tmp_path, "spin", "exit 0"), compiler, "6.5.2")
+    compiles = program(tmp_path, "cc", "printf '#!/bin/sh\\nsleep 3600\\n' > pan; chmod +x pan")
+    fake = spin.Spin(program(tmp_path, "spin", "exit 0"), Compiler((str(compiles),)), "6.5.2")
     is_ended(lambda limits: spin.run_spin(toy_model(), limits, fake))

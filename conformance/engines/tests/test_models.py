@@ -54,6 +54,7 @@ def test_three_engines_find_the_same_number_of_states_in_every_model() -> None:
         assert len(judgement.counts) == 3
 
 
+@pytest.mark.tools
 def test_spin_and_the_explorer_agree_on_one_member_in_any_environment() -> None:
     """The quick one: seconds, against minutes for all of them."""
     model = composition.models()["alone-cooperative-deployed"]()
