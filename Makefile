@@ -1,6 +1,6 @@
-# Every target sets up what it needs: `make demo` and `make test` work on a machine that has Python 3.11+ and make,
-# without root. The first run downloads about 1 GB of wheels into .venv (Spark and a JVM are most of it); later runs
-# start at once.
+# Every target sets up what it needs: `make demo` and `make test` work on a machine that has Python 3.11+, git and make,
+# without root. The first run downloads about 1 GB of wheels into .venv (Spark, a JVM, a C compiler); later runs start at
+# once.
 #
 #   PYTHON=python3.12 make ...   another Python than the one that is found
 #   VENV=/elsewhere make ...     another place for the virtual environment
@@ -56,8 +56,9 @@ unit: install
 	@# A worker for each processor; the tests of a file stay together, because they share what is costly to make.
 	@# In the order of the folders: what takes long is not left to the end, where one processor would wait for it.
 	@$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder -m "not exhaustive and not real_broker and not tools" $(PYTEST_ARGS)
+	@$(BIN)/groupspec doctor --left-out
 
-check: install  ## what takes long, and the tests on a real Apache Kafka broker (needs mvn, Java 17+ and SPIN)
+check: install  ## what takes long, and what needs SPIN, Go, Maven and a JDK: the real broker, Java and Go clients
 	@echo "==> exhaustive tests, the real broker, and what needs other tools"
 	@$(BIN)/pytest -m "exhaustive or real_broker or tools" $(PYTEST_ARGS)
 

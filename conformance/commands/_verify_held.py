@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from groupspec.conformance import generate
 from groupspec.conformance.commands._common import progress, remarks, results
-from groupspec.conformance.outputs import write_text
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK
 from groupspec.conformance.held import files
 from groupspec.conformance.held.breakers import BREAKERS
 from groupspec.conformance.held.matrix import KillMatrix, kill_matrix
+from groupspec.conformance.outputs import write_text
 
 
 def verify_held(jobs: int = 2) -> tuple[int, dict[str, object]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from groupspec.conformance import generate
 from groupspec.conformance.commands._common import progress, results
-from groupspec.conformance.outputs import write_text
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK
+from groupspec.conformance.outputs import write_text
 from groupspec.conformance.scores import files
 from groupspec.conformance.scores.page import scores_markdown
 

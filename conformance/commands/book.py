@@ -8,8 +8,8 @@ import click
 
 from groupspec.conformance.book.site import write_book
 from groupspec.conformance.commands._common import json_option, results, write_json
-from groupspec.conformance.outputs import cannot_write, writable_folder
 from groupspec.conformance.errors import EXIT_OK
+from groupspec.conformance.outputs import cannot_write, writable_folder
 
 
 @click.command()

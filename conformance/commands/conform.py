@@ -10,8 +10,8 @@ import click
 from rich.table import Table
 
 from groupspec.conformance.commands._common import json_option, progress, results, write_json
-from groupspec.conformance.outputs import writable_folder, write_text
 from groupspec.conformance.errors import EXIT_OK, UsageProblem
+from groupspec.conformance.outputs import writable_folder, write_text
 from groupspec.conformance.reports.html import conform_page
 from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
 from groupspec.conformance.wire.campaign import Campaign, as_json, judged_again, run_campaign

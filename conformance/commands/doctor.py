@@ -24,6 +24,7 @@ from groupspec.conformance.engines.tlc_program import find_tlc
 from groupspec.conformance.errors import EXIT_OK, EXIT_USAGE, UsageProblem
 from groupspec.conformance.spark.java import java_home
 from groupspec.conformance.wire.client_builds import BUILDS, ClientBuild
+from groupspec.spec.explorer.native import compiler
 
 TOOL_LIMIT_S = 60
 """A tool that cannot print its version in that time counts as missing."""
@@ -44,6 +45,7 @@ class Check:
         remedy: How to get it.
         find: Returns the version and where it is; raises Lacking.
         required: Whether nothing works without it.
+        make_check: Whether tests of `make check` need it. No wheel carries those: `make test` needs none of them.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Check:
     remedy: str
     find: Callable[[], tuple[str, str]]
     required: bool = False
+    make_check: bool = False
 
 
 def _python() -> tuple[str, str]:
@@ -87,11 +90,19 @@ def _tlc() -> tuple[str, str]:
 
 
 def _compiler() -> tuple[str, str]:
-    for name in ("cc", "gcc", "clang"):
-        if shutil.which(name):
-            version, _ = _tool(name, "--version")()
-            return version, name
-    raise Lacking("no cc, gcc or clang on the PATH")
+    found = compiler()
+    if found is None:
+        raise Lacking("no cc, gcc or clang on the PATH, and no wheel ziglang")
+    if found.name != found.command[0]:
+        return version("ziglang"), found.name
+    return _tool(found.name, "--version")()[0], found.name
+
+
+def _jdk() -> tuple[str, str]:
+    _, origin = _java()
+    if not (java_home().home / "bin" / "javac").is_file():
+        raise Lacking(f"the Java {origin} has no javac")
+    return str(java_home().version), origin
 
 
 def _tool(name: str, *version_arguments: str) -> Callable[[], tuple[str, str]]:
@@ -213,20 +224,30 @@ CHECKS = (
         "the real broker and its tests (`make check`) cannot run, and Kafka's Java client cannot be judged",
         "install Maven (Debian: apt install maven)",
         _tool("mvn", "--version"),
+        make_check=True,
+    ),
+    Check(
+        "JDK",
+        "`groupspec clients install java`: Kafka's own client",
+        "the client java cannot be built; its tests (`make check`) fail",
+        "install one, 17 or later (Debian: apt install openjdk-17-jdk-headless)",
+        _jdk,
+        make_check=True,
     ),
     Check(
         "C compiler",
         "the explorer behind `groupspec verify`, and SPIN",
         "models are explored by generated Python: the same verdicts, tens of times slower; SPIN cannot run",
-        "install one (Debian: apt install gcc)",
+        "install one (Debian: apt install gcc), or pip install 'groupspec[engines]' (one in a wheel, no root)",
         _compiler,
     ),
     Check(
         "SPIN",
         "`groupspec verify --engine spin`: a second opinion on the number of states",
-        "`groupspec verify --engine all` stays inconclusive",
+        "`groupspec verify --engine all` stays inconclusive; the tests of `make check` that compare engines fail",
         "install it (Debian: apt install spin)",
         _tool("spin", "-V"),
+        make_check=True,
     ),
     Check(
         "Go",
@@ -234,6 +255,7 @@ CHECKS = (
         "the toy member's test fails, and franz-go cannot be judged",
         "install Go 1.21+ (Debian: apt install golang-go)",
         _tool("go", "version"),
+        make_check=True,
     ),
     Check(
         "TLC",
@@ -278,18 +300,31 @@ def examine(checks: tuple[Check, ...] = CHECKS) -> dict[str, list[dict[str, obje
 
 
 @click.command()
+@click.option(
+    "--left-out", is_flag=True, help="Only one line: what `make test` leaves out, and which tools that needs."
+)
 @json_option
-def command(json_file: Path | None) -> int:
+def command(left_out: bool, json_file: Path | None) -> int:
     """Say what this machine has and lacks, and what each lack costs.
 
     Example: groupspec doctor --json doctor.json
 
     Exit code 0 when everything that is required is there, else 2.
     """
-    result = examine()
-    _show(result)
+    result = examine(tuple(check for check in CHECKS if check.make_check) if left_out else CHECKS)
+    if left_out:
+        results().print(_left_out(result))
+    else:
+        _show(result)
     write_json("doctor", result, json_file)
     return EXIT_USAGE if any(lack["required"] for lack in result["missing"]) else EXIT_OK
+
+
+def _left_out(result: dict[str, list[dict[str, object]]]) -> str:
+    lacks = ", ".join(str(lack["name"]) for lack in result["missing"])
+    tools = ", ".join(check.name for check in CHECKS if check.make_check)
+    here = f"this machine has no {lacks}" if lacks else "this machine has all of these"
+    return f"left out here: what takes long, and what needs {tools}: `make check` runs it; {here}"
 
 
 def _show(result: dict[str, list[dict[str, object]]]) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from groupspec.conformance.commands._common import json_option, progress, remarks, results, write_json
-from groupspec.conformance.outputs import write_bytes
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK, UsageProblem
 from groupspec.conformance.generate import GeneratedFile, generated_files, unexpected_files
+from groupspec.conformance.outputs import write_bytes
 from groupspec.diagrams.layout import LayoutProblem
 
 

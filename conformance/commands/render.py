@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from groupspec.conformance.commands._common import json_option, progress, results, write_json
-from groupspec.conformance.outputs import cannot_write, writable_folder, write_text
 from groupspec.conformance.commands._machines import chosen_tables, machine_options, require
 from groupspec.conformance.errors import EXIT_OK, UsageProblem
+from groupspec.conformance.outputs import cannot_write, writable_folder, write_text
 from groupspec.diagrams.coverage import Coverage, CoverageProblem, read_coverage
 from groupspec.diagrams.files import PICTURE_FORMATS, SUFFIXES, PictureFormat, picture
 from groupspec.diagrams.layout import LayoutProblem

@@ -12,9 +12,9 @@ import click
 from rich.table import Table as Grid
 
 from groupspec.conformance.commands._common import json_option, remarks, results, write_json
-from groupspec.conformance.outputs import write_text
 from groupspec.conformance.commands._machines import chosen_tables, machine_options, require
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK
+from groupspec.conformance.outputs import write_text
 from groupspec.diagrams.matrix import blank_cells, cell_sign, matrix_html, matrix_markdown
 from groupspec.spec.compiler import Table
 from groupspec.spec.compiler import check as check_whole

@@ -25,6 +25,7 @@ from groupspec.conformance.reports.demo_parts import LOG_GROUP, Outcome
 from groupspec.conformance.reports.html import Results, Step
 from groupspec.conformance.reports.inputs import Conform, Generated, TraceCheck, Why, read
 from groupspec.conformance.reports.verdicts import client_totals
+from groupspec.conformance.wire.client_builds import BUILDS
 
 REFERENCE: Final = "reference"
 LOG_SOURCE: Final = (
@@ -112,8 +113,8 @@ def _reference_violations(found: Found) -> int:
 
 
 def summary(found: Found, outcomes: Mapping[str, Outcome], report: Path) -> list[str]:
-    """One line for each thing that was done, at most ten; the report's path is the last."""
-    lines = [*_told(found, outcomes), ("report", str(report))]
+    """One line for each thing that was done, at most ten; then what was left out on this machine, and the report's path."""
+    lines = [*_told(found, outcomes), ("left out", _left_out(outcomes)), ("report", str(report))]
     width = max(len(name) for name, _ in lines)
     return [f"{name:<{width}}  {said}" for name, said in lines]
 
@@ -142,3 +143,10 @@ def _told(found: Found, outcomes: Mapping[str, Outcome]) -> Iterator[tuple[str, 
     for outcome in outcomes.values():
         if outcome.status != "ok":
             yield outcome.part.id, f"{outcome.status.upper()}: {outcome.said}"
+
+
+def _left_out(outcomes: Mapping[str, Outcome]) -> str:
+    parts = [outcome.part.name for outcome in outcomes.values() if outcome.status != "ok"]
+    absent = [name for name, build in BUILDS.items() if not build.installed]
+    here = f"not built on this machine: {', '.join(absent)}" if absent else "built on this machine"
+    return f"{', '.join(parts) or 'nothing of the demo'}; it judges no {' and '.join(BUILDS)} ({here}): `groupspec clients list`"

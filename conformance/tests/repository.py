@@ -34,7 +34,7 @@ def project_files() -> Iterator[Path]:
     """The four folders, and what lies at the top of the repository or in .ci."""
     for folder in (*FOLDERS, ".ci"):
         yield from files_below(ROOT / folder)
-    yield from sorted(path for path in ROOT.iterdir() if path.is_file())
+    yield from sorted(path for path in ROOT.iterdir() if path.is_file() and path.name != ".git")
 
 
 def python_files(*folders: str) -> Iterator[Path]:

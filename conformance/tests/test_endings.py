@@ -97,7 +97,9 @@ def test_json_that_cannot_be_written_is_refused_before_the_work(
     target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("groupspec.conformance.commands.explain.explain", lambda name: pytest.fail("the work was begun"))
+    monkeypatch.setattr(
+        "groupspec.conformance.commands.explain.explain", lambda name: pytest.fail("the work was begun")
+    )
     assert cli.main(["explain", "M1", "--json", target]) == 2
     assert "cannot write the output" in capsys.readouterr().err
 
@@ -164,7 +166,11 @@ def wrapped(reason: BaseException) -> Callable[[], None]:
 @pytest.mark.parametrize(
     ("reason", "code", "said"),
     [
-        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "wire.txt"), 2, "No space left on device\n  where:   wire.txt"),
+        (
+            OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "wire.txt"),
+            2,
+            "No space left on device\n  where:   wire.txt",
+        ),
         (OSError(errno.EROFS, os.strerror(errno.EROFS)), 2, "Read-only file system"),
         (OSError(errno.EMFILE, os.strerror(errno.EMFILE)), 2, "Too many open files"),
         (MemoryError(), 4, "there is not enough memory"),
@@ -184,7 +190,9 @@ def test_what_the_machine_refuses_is_said_as_such(
     assert "defect" not in err
 
 
-@pytest.mark.parametrize("reason", [FileNotFoundError(errno.ENOENT, "gone"), BrokenPipeError(errno.EPIPE, "a harness's")])
+@pytest.mark.parametrize(
+    "reason", [FileNotFoundError(errno.ENOENT, "gone"), BrokenPipeError(errno.EPIPE, "a harness's")]
+)
 def test_what_could_be_our_own_mistake_stays_a_defect(
     reason: BaseException, plant: Plant, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,7 +11,7 @@ import pytest
 from groupspec.spec.explorer import native
 from groupspec.spec.explorer.exploration import ExplorerProblem
 
-SOURCE = "__attribute__((visibility(\"default\"))) int f(void) { return 7; }"
+SOURCE = '__attribute__((visibility("default"))) int f(void) { return 7; }'
 
 
 @pytest.fixture
