@@ -93,7 +93,7 @@ def _first_schema_problem(command: str, result: object) -> str:
 
 
 class ResultsConsole(Console):
-    """A console that leaves what the system refuses to `cli.main`; rich would end a closed pipe with 1, which here is a verdict."""
+    """Leaves what the system refuses to `cli.main`; rich would end a closed pipe with 1, which here is a verdict."""
 
     def print(self, *objects: Any, **style: Any) -> None:
         """Prints, and names the output in the error if the system refuses."""
