@@ -21,9 +21,10 @@ LANES: Final = (APPLICATION, MEMBER, COORDINATOR)
 MOVES: Final[Mapping[str, tuple[str, str, str, EntryKind]]] = MappingProxyType(
     {
         "beat_sent": (MEMBER, COORDINATOR, "Heartbeat is sent", "request"),
+        "next_sent": (MEMBER, COORDINATOR, "the next Heartbeat is sent", "request"),
         "beat_arrives": (COORDINATOR, "", "the Heartbeat is there", "timer"),
+        "next_arrives": (COORDINATOR, "", "the next Heartbeat is there", "timer"),
         "beat_answered": (COORDINATOR, MEMBER, "its answer is there", "response"),
-        "beat_lost": (MEMBER, "", "it is lost, and nobody knows", "note"),
         "swallowed": (MEMBER, "", "it is lost, and nobody knows", "note"),
         "beat_failed": (MEMBER, "", "the Heartbeat has failed", "error"),
         "found": (MEMBER, "", "the coordinator is found again", "connection"),
@@ -140,7 +141,7 @@ def defaults() -> list[tuple[str, tuple[str, ...], list[tuple[str, tuple[str, ..
             latencies.append((theorem.id, told))
     polls: list[tuple[str, tuple[str, ...]]] = [
         (name, (_milliseconds(_most(THEOREMS[name], {**DEFAULTS, "latency": 50}, "processing")),))
-        for name in ("poll-limit", "rebalance-in-poll")
+        for name in ("poll-limit", "rebalance-in-poll", "rebalance-read-late")
     ]
     settings = (
         "heartbeat.interval.ms 3000, retry.backoff.ms 100, request.timeout.ms 30000, max.poll.interval.ms 300000; a loop that "

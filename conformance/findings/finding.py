@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from groupspec.conformance.findings.runs import Run
 
-Kind: TypeAlias = Literal["violation", "dead end", "ambiguity", "reachable", "time"]
+Kind: TypeAlias = Literal["violation", "omission", "dead end", "ambiguity", "reachable", "time"]
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,8 @@ class Finding:
 
     Attributes:
         id: Lower case with hyphens.
-        kind: *violation*: a property fails. *dead end*: a run that cannot go on. *ambiguity*: the sentence allows two readings.
+        kind: *violation*: a property fails, because of what the sentence says. *omission*: because of what it leaves out.
+            *dead end*: a run that cannot go on. *ambiguity*: the sentence allows two readings.
             *reachable*: what nobody wants and no client can avoid. *time*: what a theorem says.
         title: One line.
         sentence: What the source says, in its words.

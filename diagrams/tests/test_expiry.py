@@ -33,6 +33,7 @@ def test_the_page_says_what_kafkas_defaults_bear() -> None:
     page = expiry_markdown()
 
     assert "| session-stable | 4 949 ms | 22 449 ms |" in page  # a latency beyond the interval counts double
-    assert "| session-two-lost | 699 ms | any up to the interval |" in page
+    assert "| session-stable-pipelined | 6 899 ms | 41 899 ms |" in page
     assert "| poll-limit | 299 999 ms |" in page
     assert "| rebalance-in-poll | 296 799 ms |" in page
+    assert "| rebalance-read-late | 296 699 ms |" in page

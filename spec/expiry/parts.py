@@ -54,13 +54,19 @@ BEATS = Part(
     ),
 )
 
-PIPELINED_BEATS = Part(
-    "heartbeats at every interval, answered or not (Kafka's Java client)",
-    {"IDLE": (_ASKED,)},
+ONE_BEAT = Part(
+    "one of the heartbeats that go out at every interval, answered or not (Kafka's Java client)",
+    {"DUE": (), "GOING": ("beat <= latency",), "THERE": ()},
+    (Edge("DUE", "beat_sent", "GOING", (), ("beat",)), Edge("GOING", "beat_arrives", "THERE")),
+)
+
+THE_NEXT_BEAT = Part(
+    "the heartbeat after it; one connection keeps their order, and never drops one to deliver the other",
+    {"BEFORE": (), "IDLE": (_ASKED,), "GOING": ("wire <= latency",), "THERE": ()},
     (
-        Edge("IDLE", "beat_sent", "IDLE", ("beat >= interval",), ("beat",)),
-        Edge("IDLE", "beat_answered", "IDLE"),
-        Edge("IDLE", "beat_lost", "IDLE"),
+        Edge("BEFORE", "beat_sent", "IDLE"),
+        Edge("IDLE", "next_sent", "GOING", ("beat >= interval",), ("wire",)),
+        Edge("GOING", "next_arrives", "THERE"),
     ),
 )
 
@@ -84,13 +90,26 @@ RETRIED_BEATS = Part(
 
 
 def first_beat_from(event: str) -> Part:
-    """The first heartbeat after an event: an answered JoinGroup (deployed) or SyncGroup (published)."""
+    """The first heartbeat after an event, whatever else the member does: an answered JoinGroup, or SyncGroup."""
     return Part(
         f"the first heartbeat after {event}",
         {"OFF": (), "IDLE": (_ASKED,), "SENT": ()},
         (Edge("OFF", event, "IDLE", (), ("beat",)), Edge("IDLE", "beat_sent", "SENT", ("beat >= interval",))),
     )
 
+
+FIRST_BEAT_AFTER_COMPUTING = Part(
+    "the first heartbeat after join_answered, but none while the assignor computes: it holds the monitor that the "
+    "heartbeat thread needs",
+    {"OFF": (), "HELD": (), "IDLE": (_ASKED,), "OVERDUE": ("idle <= granularity",), "SENT": ()},
+    (
+        Edge("OFF", "join_answered", "HELD", (), ("beat",)),
+        Edge("HELD", "sync_sent", "IDLE", ("beat <= interval",)),
+        Edge("HELD", "sync_sent", "OVERDUE", ("beat >= interval",), ("idle",)),
+        Edge("IDLE", "beat_sent", "SENT", ("beat >= interval",)),
+        Edge("OVERDUE", "beat_sent", "SENT"),
+    ),
+)
 
 # The wire -----------------------------------------------------------------------------------------------------------
 
@@ -105,21 +124,19 @@ WIRE = Part(
 )
 
 
-def wire_that_loses(count: int) -> Part:
-    """A wire that may lose `count` heartbeats, in silence; who sent them is told nothing."""
-    places: dict[str, tuple[str, ...]] = {}
-    edges: list[Edge] = []
-    for left in range(count, -1, -1):
-        names = {place: f"{place}_{left}" for place in WIRE.places}
-        places |= {names[place]: lasting for place, lasting in WIRE.places.items()}
-        edges += [Edge(names[e.source], e.action, names[e.target], e.when, e.restart) for e in WIRE.edges]
-        if left:
-            edges.append(Edge(names["GOING"], "beat_lost", f"EMPTY_{left - 1}"))
-    return Part(f"a wire that loses {count}", places, tuple(edges))
-
+WIRE_READ_LATE = Part(
+    "a wire for heartbeats whose answers lie unread until the next turn of the loop",
+    {**WIRE.places, "UNREAD": ("unread <= granularity",)},
+    (
+        *(edge for edge in WIRE.edges if edge.action != "beat_answered"),
+        Edge("BACK", "waits_unread", "UNREAD", (), ("unread",)),
+        Edge("UNREAD", "beat_answered", "EMPTY"),
+    ),
+)
 
 SILENT_WIRE = Part(
-    "a wire that once swallows a heartbeat: the member gives up when the request times out",
+    "a wire that goes silent: it swallows a heartbeat, and whatever is sent behind it, until the request times out and the "
+    "connection is given up",
     {**WIRE.places, "SWALLOWED": ("wire <= request",), "EMPTY_AGAIN": (), "GOING_AGAIN": ("wire <= latency",)},
     (
         *WIRE.edges,
@@ -141,18 +158,6 @@ BREAKING_WIRE = Part(
     ),
 )
 
-ANSWER_LOSING_WIRE = Part(
-    "a wire that once loses the answer to a heartbeat that did arrive",
-    {**WIRE.places, "EMPTY_AGAIN": (), "GOING_AGAIN": ("wire <= latency",), "BACK_AGAIN": ("wire <= latency",)},
-    (
-        *WIRE.edges,
-        Edge("BACK", "beat_lost", "EMPTY_AGAIN"),
-        Edge("EMPTY_AGAIN", "beat_sent", "GOING_AGAIN", (), ("wire",)),
-        Edge("GOING_AGAIN", "beat_arrives", "BACK_AGAIN"),
-        Edge("BACK_AGAIN", "beat_answered", "EMPTY_AGAIN"),
-    ),
-)
-
 # The session, on both sides -------------------------------------------------------------------------------------------
 
 SESSION = Part(
@@ -160,6 +165,16 @@ SESSION = Part(
     {"ALIVE": (), "EXPELLED": ()},
     (
         Edge("ALIVE", "beat_arrives", "ALIVE", (), ("heard",)),
+        Edge("ALIVE", "session_expires", "EXPELLED", ("expired(heard, session)",)),
+    ),
+)
+
+SESSION_BETWEEN_TWO = Part(
+    "the coordinator's session clock, from one heartbeat until the next",
+    {"BEFORE": (), "ALIVE": (), "STILL_ALIVE": (), "EXPELLED": ()},
+    (
+        Edge("BEFORE", "beat_arrives", "ALIVE", (), ("heard",)),
+        Edge("ALIVE", "next_arrives", "STILL_ALIVE"),
         Edge("ALIVE", "session_expires", "EXPELLED", ("expired(heard, session)",)),
     ),
 )
@@ -222,6 +237,30 @@ BEATS_UNTIL_ANNOUNCED = Part(
     "heartbeats, until one announces a rebalance; later ones change nothing here",
     {**BEATS.places, "TOLD": ()},
     (*BEATS.edges, Edge("OUT", "announced", "TOLD")),
+)
+
+NEWS_READ_LATE = Part(
+    "a heartbeat that comes just before the other member joins, and the next one, whose answer lies unread until the next "
+    "turn of the loop",
+    {
+        "DUE": (),
+        "EARLY": ("beat <= latency",),
+        "IDLE": (_ASKED,),
+        "GOING": ("wire <= latency",),
+        "BACK_WITH_NEWS": ("wire <= latency",),
+        "UNREAD": ("unread <= granularity",),
+        "SILENT": (),
+    },
+    (
+        Edge("DUE", "beat_sent", "EARLY", (), ("beat",)),
+        Edge("EARLY", "beat_arrives", "IDLE"),
+        Edge("IDLE", "another_joins", "IDLE"),
+        Edge("IDLE", "next_sent", "GOING", ("beat >= interval",), ("wire",)),
+        Edge("GOING", "another_joins", "GOING"),
+        Edge("GOING", "beat_arrives_in_rebalance", "BACK_WITH_NEWS"),
+        Edge("BACK_WITH_NEWS", "waits_unread", "UNREAD", (), ("unread",)),
+        Edge("UNREAD", "announced", "SILENT"),
+    ),
 )
 
 JOINS_IN_POLL = Part(

@@ -86,11 +86,39 @@ def test_a_heartbeat_per_session_expires_in_one_arithmetic_and_never_in_the_othe
     assert not claims(THEOREMS["session-stable"], ARITHMETICS["strict"], values)
 
 
-def test_a_third_of_the_session_survives_one_lost_heartbeat_and_not_two() -> None:
-    values = {"interval": 1_000, "session": 3_000, "granularity": 0, "latency": 50}
+def test_h7_one_heartbeat_at_a_time_bears_less_latency_than_several() -> None:
+    kip_62 = {"interval": 3_000, "session": 10_000, "granularity": 100}
+    bears = {"session-stable": 4_949, "session-stable-pipelined": 6_899}
 
-    assert not claims(THEOREMS["session-one-lost"], 0, values)
-    assert claims(THEOREMS["session-two-lost"], 0, values)
+    for name, latency in bears.items():
+        assert not claims(THEOREMS[name], 0, {**kip_62, "latency": latency})
+        assert claims(THEOREMS[name], 0, {**kip_62, "latency": latency + 1})
+
+
+def test_g5_a_computing_leader_is_saved_only_by_heartbeats_beside_its_assignor() -> None:
+    values = {"interval": 3_000, "granularity": 100, "latency": 50, "assignment": 45_000, "session": 45_000}
+
+    assert claims(THEOREMS["session-first-beat-published"], 0, values)
+    assert claims(THEOREMS["session-first-beat-deployed"], 0, values)
+    assert not claims(THEOREMS["session-first-beat-beside"], 0, values)
+
+
+def test_no_theorem_lets_a_connection_lose_one_request_and_deliver_the_next() -> None:
+    """TCP delivers in order or not at all; so nothing arrives behind what was swallowed before the request timed out."""
+    losing = {"swallowed", "beat_failed"}
+    for theorem in THEOREMS.values():
+        actions = {edge.action for part in theorem.parts for edge in part.edges}
+        assert not any(action.endswith("_lost") for action in actions)
+        assert "swallowed" not in actions or (losing <= actions and "request" in theorem.parameters)
+
+
+def test_p1_a_late_read_costs_the_poller_one_turn() -> None:
+    kafkas = {"interval": 3_000, "granularity": 100, "latency": 50, "callback": 0, "max_poll": 300_000}
+    bears = {"rebalance-in-poll": 296_799, "rebalance-read-late": 296_699}
+
+    for name, processing in bears.items():
+        assert not claims(THEOREMS[name], 0, {**kafkas, "processing": processing})
+        assert claims(THEOREMS[name], 0, {**kafkas, "processing": processing + 1})
 
 
 def test_p1_a_member_that_keeps_to_the_poll_interval_can_still_be_expelled_by_a_rebalance() -> None:
