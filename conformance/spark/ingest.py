@@ -1,57 +1,55 @@
 """Ingestion on Spark: chunks are parsed, their rows shuffled by bucket, sorted, and written as the bucketed layout.
 
-Spark moves the rows, but never sees one: a task parses a whole chunk, cuts it by bucket, and hands each piece on as one
+Spark moves the rows, but never sees one: a task parses some chunks, cuts them by bucket, and hands each piece on as one
 compressed Arrow stream. Rows that go through Spark one by one must be turned from Arrow into the JVM's rows and back, and
 that is what a pipeline in Python spends its time on. The shuffle then carries some hundred large values instead of millions
 of small ones, and the task that gets a bucket sorts and writes it with Arrow.
 
-All tasks read the input and write the output folder by path: on several machines that is a shared file system. A task that runs
-twice writes the same file under the same name. The layout's marker is written by the driver, after it has counted: every line
-that was read is an event in a bucket or a line in quarantine.
+All tasks read the input and write the output folder by path: on several machines that is a shared file system. The commit is
+the driver's: each attempt of a task writes files of its own name, Spark hands over the results of one attempt of each task,
+and only the files in these results are moved into the layout. What failed, was tried again or ran twice leaves its files
+behind in the workspace. The driver then counts: every line that was read is an event in a bucket or a line in quarantine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 import pyarrow as pa
 
+from groupspec.conformance.errors import InternalProblem
+from groupspec.conformance.spark.failures import in_driver, in_task
 from groupspec.conformance.traces import layout
-from groupspec.conformance.traces.engine import finish_ingest, plan_all
-from groupspec.conformance.traces.quarantine import Quarantined
-from groupspec.conformance.traces.reading import Chunk, parse_chunk
+from groupspec.conformance.traces.engine import Progress, finish_ingest, no_progress, plan_all
+from groupspec.conformance.traces.reading import Chunk, ChunkReport, Parsed, parse
+from groupspec.conformance.traces.workspace import Workspace, workspace
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# A piece: rows of one bucket, or (bucket REPORT) what a chunk's parsing is to report.
+# A piece: rows of one bucket, or (bucket REPORT) what the parsing of some chunks is to report.
 REPORT: Final = -1
 _PIECE: Final = "bucket int, content binary"
 _ENCODER: Final = msgspec.msgpack.Encoder()
 
+WriteBucket = Callable[[Path, pa.Table], layout.Written]
 
-class ChunkReport(msgspec.Struct, frozen=True):
-    """What became of one chunk's lines."""
+
+class ParseReport(msgspec.Struct, frozen=True):
+    """What became of the lines of some chunks."""
 
     lines: int
-    quarantined: list[Quarantined]
-
-
-class BucketReport(msgspec.Struct, frozen=True):
-    """What was written for one bucket."""
-
-    events: int
+    chunks: list[ChunkReport]
 
 
 class Reports(msgspec.Struct):
-    """The sum of all reports."""
+    """What the tasks report: of the parsing, and the file that an attempt wrote for each bucket."""
 
-    lines: int = 0
-    events: int = 0
-    quarantined: list[Quarantined] = []
+    parsed: list[ParseReport] = []
+    buckets: dict[int, layout.Written] = {}
 
 
 def ingest(
@@ -60,37 +58,64 @@ def ingest(
     out: Path,
     buckets: int = layout.DEFAULT_BUCKETS,
     partitions: int | None = None,
+    progress: Progress = no_progress,
+    write: WriteBucket = layout.write_bucket,
 ) -> layout.Layout:
-    """Writes the layout of these traces into a new folder.
+    """Writes the layout of these traces into a new folder, which appears when it is whole.
 
-    `partitions`: into how many tasks the sorting and writing is cut. Raises UsageProblem for what cannot be read or written.
+    `partitions`: into how many tasks the sorting and writing is cut. `write`: what writes a bucket, in the tasks.
+
+    Raises:
+        UsageProblem: something cannot be read or written, another ingest into the folder is running, or memory runs out.
     """
-    chunks = plan_all(paths)
-    layout.new_folder(out)
-    reports = _run(_pieces(spark, chunks, buckets), out.resolve(), buckets, partitions) if chunks else Reports()
-    return finish_ingest(out, buckets, reports.lines, reports.events, reports.quarantined)
+    out = out.resolve()
+    with in_driver("ingesting", out):
+        found = plan_all([path.resolve() for path in paths], 2 * spark.sparkContext.defaultParallelism)
+        with workspace(out) as space:
+            progress("planned", 0, len(found.tasks))
+            reports = Reports()
+            if found.tasks:
+                pieces = _pieces(spark, found.tasks, buckets)
+                reports = _run(pieces, space.attempts, buckets, partitions, write)
+            progress("written", len(reports.buckets), buckets)
+            files = _commit(space, reports, progress)
+            lines = sum(report.lines for report in reports.parsed)
+            chunks = [chunk for report in reports.parsed for chunk in report.chunks]
+            return finish_ingest(space, buckets, lines, files, chunks, found.left_out, progress)
 
 
-def _pieces(spark: SparkSession, chunks: Sequence[Chunk], buckets: int) -> DataFrame:
-    encoded = [(_ENCODER.encode(chunk),) for chunk in chunks]
-    # One chunk a task at most, so that the processors are kept busy to the end.
-    frame = spark.createDataFrame(encoded, "chunk binary").repartition(len(chunks))
-    # A lambda, because Spark sends nested functions by value: this one holds a name and a number.
-    return frame.mapInArrow(lambda batches: _parse_chunks(batches, buckets), _PIECE)
+def _commit(space: Workspace, reports: Reports, progress: Progress) -> list[layout.Written]:
+    """Moves the files of the attempts that count into the layout, under their names there."""
+    files = []
+    for bucket, file in sorted(reports.buckets.items()):
+        name = layout.bucket_file(bucket)
+        (space.attempts / file.name).rename(space.layout / name)
+        files.append(msgspec.structs.replace(file, name=name))
+        progress("committed", len(files), len(reports.buckets))
+    return files
 
 
-def _parse_chunks(batches: Iterator[pa.RecordBatch], buckets: int) -> Iterator[pa.RecordBatch]:
+def _pieces(spark: SparkSession, tasks: Sequence[Sequence[Chunk]], buckets: int) -> DataFrame:
+    encoded = spark.sparkContext.broadcast([_ENCODER.encode(task) for task in tasks])
+    # Lambdas, because Spark sends nested functions by value. A row of the range is a task's number, and a task of Spark.
+    numbers = spark.range(0, len(tasks), 1, len(tasks))
+    return numbers.mapInArrow(lambda batches: _parse_tasks(batches, encoded.value, buckets), _PIECE)
+
+
+def _parse_tasks(batches: Iterator[pa.RecordBatch], tasks: list[bytes], buckets: int) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        for content in batch.column(0).to_pylist():
-            yield from _parse(msgspec.msgpack.decode(content, type=Chunk), buckets)
+        for number in batch.column(0).to_pylist():
+            chunks = msgspec.msgpack.decode(tasks[number], type=list[Chunk])
+            with in_task("parsing", Path(chunks[0].path)):
+                for parsed in parse(chunks):
+                    yield from _cut(parsed, buckets)
 
 
-def _parse(chunk: Chunk, buckets: int) -> Iterator[pa.RecordBatch]:
-    """The pieces of one chunk, and its report."""
-    parsed = parse_chunk(chunk)
+def _cut(parsed: Parsed, buckets: int) -> Iterator[pa.RecordBatch]:
+    """The pieces of some chunks, and their report."""
     for bucket, rows in layout.split(parsed.events, buckets):
         yield _piece(bucket, _to_stream(rows))
-    yield _piece(REPORT, _ENCODER.encode(ChunkReport(parsed.lines, parsed.quarantined)))
+    yield _piece(REPORT, _ENCODER.encode(ParseReport(parsed.lines, parsed.reports)))
 
 
 def _piece(bucket: int, content: bytes) -> pa.RecordBatch:
@@ -106,35 +131,41 @@ def _to_stream(rows: pa.Table) -> bytes:
     return content
 
 
-def _run(pieces: DataFrame, out: Path, buckets: int, partitions: int | None) -> Reports:
-    """Shuffles the pieces, writes the buckets, and sums the reports up."""
-    folder = str(out)
+def _run(pieces: DataFrame, attempts: Path, buckets: int, partitions: int | None, write: WriteBucket) -> Reports:
+    """Shuffles the pieces, writes the buckets, and gathers the reports."""
+    folder = str(attempts)
     tasks = partitions or min(buckets, 2 * pieces.sparkSession.sparkContext.defaultParallelism)
     spread = pieces.repartition(tasks, "bucket")
-    return _sum(spread.mapInArrow(lambda batches: _write_buckets(batches, folder), _PIECE).collect())
-
-
-def _write_buckets(batches: Iterator[pa.RecordBatch], folder: str) -> Iterator[pa.RecordBatch]:
-    by_bucket: dict[int, list[pa.Table]] = {}
-    for batch in batches:
-        for bucket, content in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
-            if bucket == REPORT:
-                yield _piece(REPORT, content.as_py())
-            else:
-                by_bucket.setdefault(bucket, []).append(pa.ipc.open_stream(content.as_buffer()).read_all())
-    for bucket in sorted(by_bucket):
-        events = layout.sort(pa.concat_tables(by_bucket.pop(bucket)))
-        layout.write_bucket(Path(folder) / layout.bucket_file(bucket), events)
-        yield _piece(bucket, _ENCODER.encode(BucketReport(events.num_rows)))
-
-
-def _sum(rows: Iterable[tuple[int, bytes]]) -> Reports:
     reports = Reports()
-    for bucket, content in rows:
+    for bucket, content in spread.mapInArrow(lambda batches: _write_buckets(batches, folder, write), _PIECE).collect():
         if bucket == REPORT:
-            chunk = msgspec.msgpack.decode(bytes(content), type=ChunkReport)
-            reports.lines += chunk.lines
-            reports.quarantined += chunk.quarantined
+            reports.parsed.append(msgspec.msgpack.decode(bytes(content), type=ParseReport))
+        elif bucket in reports.buckets:
+            raise InternalProblem(
+                what=f"two tasks of Spark report bucket {bucket}",
+                where=folder,
+                allowed="each bucket comes from one attempt of one task",
+                next_step="keep the input and report this: it is a defect of groupspec",
+            )
         else:
-            reports.events += msgspec.msgpack.decode(bytes(content), type=BucketReport).events
+            reports.buckets[bucket] = msgspec.msgpack.decode(bytes(content), type=layout.Written)
     return reports
+
+
+def _write_buckets(batches: Iterator[pa.RecordBatch], folder: str, write: WriteBucket) -> Iterator[pa.RecordBatch]:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context is not None, "this runs in a task of Spark"
+    by_bucket: dict[int, list[pa.Table]] = {}
+    with in_task("ingesting", Path(folder)):
+        for batch in batches:
+            for bucket, content in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
+                if bucket == REPORT:
+                    yield _piece(REPORT, content.as_py())
+                else:
+                    by_bucket.setdefault(bucket, []).append(pa.ipc.open_stream(content.as_buffer()).read_all())
+        for bucket in sorted(by_bucket):
+            events = layout.sort(pa.concat_tables(by_bucket.pop(bucket)))
+            name = f"{bucket:05d}.attempt-{context.taskAttemptId()}.parquet"
+            yield _piece(bucket, _ENCODER.encode(write(Path(folder) / name, events)))

@@ -1,4 +1,4 @@
-"""A Spark session on this machine: a Java that was found, this very Python for the workers, and little noise."""
+"""A Spark session: a Java that was found, this very Python for the workers, and little noise."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.spark.java import java_home
 
 if TYPE_CHECKING:
@@ -25,13 +26,13 @@ appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n
 
 
 @contextmanager
-def session(cores: int | None = None, memory: str = "2g") -> Iterator[SparkSession]:
-    """A local session, stopped at the end.
+def session(master: str | None = None, memory: str = "2g") -> Iterator[SparkSession]:
+    """A session, stopped at the end.
 
-    Starting takes some seconds. `cores`: how many tasks run at once; all processors by default.
+    Starting takes some seconds. `master`: Spark's URL of a cluster, or local[N]; all processors of this machine by default.
 
     Raises:
-        UsageProblem: no Java that Spark can run on.
+        UsageProblem: no Java that Spark can run on, or a master that Spark does not take.
     """
     import tempfile
     from pathlib import Path
@@ -40,19 +41,18 @@ def session(cores: int | None = None, memory: str = "2g") -> Iterator[SparkSessi
     os.environ.update(java.environment)
     # Otherwise the workers take the first python3 of the PATH, which need not have our packages.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    if master is None or master.startswith("local"):
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     from pyspark.sql import SparkSession
 
     with tempfile.TemporaryDirectory(prefix="groupspec-spark-") as folder:
         logging = Path(folder) / "log4j2.properties"
         logging.write_text(_LOGGING)
-        builder = SparkSession.builder.master(f"local[{cores or os.cpu_count()}]").appName("groupspec")
+        master = master or f"local[{os.cpu_count()}]"
+        builder = SparkSession.builder.master(master).appName("groupspec")
         settings = {
             "spark.driver.memory": memory,
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.host": "127.0.0.1",
             "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logging}",
-            "spark.local.dir": folder,
             "spark.sql.warehouse.dir": str(Path(folder) / "warehouse"),
             "spark.log.level": "ERROR",
             "spark.ui.enabled": "false",
@@ -60,10 +60,32 @@ def session(cores: int | None = None, memory: str = "2g") -> Iterator[SparkSessi
             "spark.sql.shuffle.partitions": "8",
             "spark.sql.execution.arrow.maxRecordsPerBatch": "64",
         }
+        if master.startswith("local"):
+            settings |= {
+                "spark.driver.bindAddress": "127.0.0.1",
+                "spark.driver.host": "127.0.0.1",
+                "spark.local.dir": folder,
+            }
         for name, value in settings.items():
             builder = builder.config(name, value)
-        spark = builder.getOrCreate()
+        spark = _started(builder, master)
         try:
             yield spark
         finally:
             spark.stop()
+
+
+def _started(builder: SparkSession.Builder, master: str) -> SparkSession:
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        return builder.getOrCreate()
+    except (PySparkException, Py4JError) as error:
+        reason = next((line for line in str(error).splitlines() if "Exception: " in line), str(error))
+        raise UsageProblem(
+            what=f"Spark does not start: {reason.partition('Exception: ')[2] or reason}",
+            where=f"master {master}",
+            allowed="local[N], spark://HOST:PORT, yarn, or k8s://URL: a master that Spark takes, and that answers",
+            next_step="leave --master out to use this machine, or check the URL",
+        ) from error

@@ -20,18 +20,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from groupspec.conformance.errors import InternalProblem, UsageProblem
-from groupspec.conformance.traces import layout
+from groupspec.conformance.traces import inputs, layout
 from groupspec.conformance.traces.columns import TableChecker
+from groupspec.conformance.traces.inputs import LeftOut
+from groupspec.conformance.traces.limits import machine_limits
 from groupspec.conformance.traces.projection_cache import load
 from groupspec.conformance.traces.quarantine import Quarantined
-from groupspec.conformance.traces.reading import Chunk, Parsed, find_files, parse_chunk, plan
+from groupspec.conformance.traces.reading import CHUNK_BYTES, Chunk, ChunkReport, Parsed, numbered, pack, plan
+from groupspec.conformance.traces.reading import parse as parse_chunks
 from groupspec.conformance.traces.schema import ARROW_SCHEMA
 from groupspec.conformance.traces.trace_rules import Violation
+from groupspec.conformance.traces.workspace import Workspace, workspace
 
 BATCH_ROWS: Final = 65_536
+_LEAST_TASK_BYTES: Final = 1024 * 1024
 
-Progress = Callable[[int, int], None]
-"""Called with (done, of) while work goes on."""
+Progress = Callable[[str, int, int], None]
+"""Called with (what is done, how many, of how many) while work goes on: ("read", 3, 16)."""
 
 
 class FileVerdict(msgspec.Struct, frozen=True):
@@ -53,11 +58,24 @@ class Verdict(msgspec.Struct, frozen=True):
     groups: int
     quarantined: dict[str, int]
     quarantine: list[Quarantined]
+    left_out: list[LeftOut]
     violations: list[Violation]
     seconds: float
 
+    @property
+    def incomplete(self) -> bool:
+        """Whether something was not read that may have held events: then finding nothing proves nothing."""
+        return bool(self.quarantine) or any(left.reason in inputs.INCOMPLETE for left in self.left_out)
 
-def no_progress(done: int, of: int) -> None:
+
+class Plan(msgspec.Struct, frozen=True):
+    """What is to be read, as tasks of about the same size, and what lies beside it."""
+
+    tasks: list[list[Chunk]]
+    left_out: list[LeftOut]
+
+
+def no_progress(what: str, done: int, of: int) -> None:
     """Tells nobody."""
 
 
@@ -74,14 +92,18 @@ def check_tables(tables: Iterable[pa.Table]) -> FileVerdict:
     return FileVerdict(count.events, count.members, count.unjudged_members, checker.groups, violations)
 
 
-def check_bucket(file: Path, batch_rows: int = BATCH_ROWS) -> FileVerdict:
-    """Checks one bucket file, batch by batch."""
+def check_bucket(file: Path, batch_rows: int = BATCH_ROWS, written: layout.Written | None = None) -> FileVerdict:
+    """Checks one bucket file, batch by batch. Raises UsageProblem if it is not the file that was `written`."""
+    if written is not None:
+        layout.verify(file, written)
     opened = pq.ParquetFile(file, read_dictionary=[f.name for f in ARROW_SCHEMA if pa.types.is_dictionary(f.type)])
     batches = opened.iter_batches(batch_size=batch_rows)
     return check_tables(pa.Table.from_batches([batch]) for batch in batches)
 
 
-def combine(files: Sequence[FileVerdict], quarantine: Sequence[Quarantined], seconds: float) -> Verdict:
+def combine(
+    files: Sequence[FileVerdict], quarantine: Sequence[Quarantined], left_out: Sequence[LeftOut], seconds: float
+) -> Verdict:
     """One verdict out of those of all buckets."""
     return Verdict(
         events=sum(file.events for file in files),
@@ -90,6 +112,7 @@ def combine(files: Sequence[FileVerdict], quarantine: Sequence[Quarantined], sec
         groups=sum(file.groups for file in files),
         quarantined=dict(sorted(Counter(line.reason for line in quarantine).items())),
         quarantine=sorted(quarantine),
+        left_out=sorted(left_out),
         violations=sorted(violation for file in files for violation in file.violations),
         seconds=seconds,
     )
@@ -98,25 +121,28 @@ def combine(files: Sequence[FileVerdict], quarantine: Sequence[Quarantined], sec
 def check(paths: Sequence[Path], progress: Progress = no_progress) -> Verdict:
     """Checks trace files, folders of them, or an ingested layout.
 
-    Raises UsageProblem for what cannot be read.
+    Raises:
+        UsageProblem: a path cannot be read, a layout is not as its ingest left it, or memory runs out.
     """
     started = time.perf_counter()
-    if (ingested := single_layout(paths)) is not None:
-        folder, found = ingested
-        files = found.paths(folder)
-        verdicts = [_told(check_bucket(file), progress, done, len(files)) for done, file in enumerate(files, 1)]
-        return combine(verdicts, layout.read_quarantine(folder), time.perf_counter() - started)
-    parsed = parse(plan_all(paths), progress)
-    events = pa.concat_tables([part.events for part in parsed]) if parsed else ARROW_SCHEMA.empty_table()
-    ordered = layout.sort(events)
-    verdict = check_tables(ordered.slice(at, BATCH_ROWS) for at in range(0, ordered.num_rows, BATCH_ROWS))
-    quarantine = [line for part in parsed for line in part.quarantined]
-    return combine([verdict], quarantine, time.perf_counter() - started)
+    with machine_limits("checking", paths[0]):
+        if (ingested := single_layout(paths)) is not None:
+            return _check_layout(*ingested, progress, started)
+        found = plan_all(paths)
+        parsed = parse(found.tasks, progress)
+        events = pa.concat_tables([part.events for part in parsed]) if parsed else ARROW_SCHEMA.empty_table()
+        ordered = layout.sort(events)
+        verdict = check_tables(ordered.slice(at, BATCH_ROWS) for at in range(0, ordered.num_rows, BATCH_ROWS))
+        quarantine = numbered(report for part in parsed for report in part.reports)
+        return combine([verdict], quarantine, found.left_out, time.perf_counter() - started)
 
 
-def _told(verdict: FileVerdict, progress: Progress, done: int, of: int) -> FileVerdict:
-    progress(done, of)
-    return verdict
+def _check_layout(folder: Path, found: layout.Layout, progress: Progress, started: float) -> Verdict:
+    verdicts = []
+    for done, file in enumerate(found.files, start=1):
+        verdicts.append(check_bucket(folder / file.name, written=file))
+        progress("checked", done, len(found.files))
+    return combine(verdicts, layout.read_quarantine(folder, found), found.left_out, time.perf_counter() - started)
 
 
 def single_layout(paths: Sequence[Path]) -> tuple[Path, layout.Layout] | None:
@@ -134,18 +160,21 @@ def single_layout(paths: Sequence[Path]) -> tuple[Path, layout.Layout] | None:
     return layouts[0]
 
 
-def plan_all(paths: Sequence[Path]) -> list[Chunk]:
-    """The chunks of all trace files under these paths."""
-    return plan(find_files(paths))
+def plan_all(paths: Sequence[Path], tasks: int = 0) -> Plan:
+    """All trace files under these paths, cut and packed into at least so many tasks, if they are not tiny."""
+    found = inputs.find_files(paths)
+    chunks = plan(found.files)
+    share = sum(chunk.weight for chunk in chunks) // max(tasks, 1)
+    return Plan(pack(chunks, min(CHUNK_BYTES, max(share, _LEAST_TASK_BYTES))), found.left_out)
 
 
-def parse(chunks: Sequence[Chunk], progress: Progress = no_progress) -> list[Parsed]:
+def parse(tasks: Sequence[Sequence[Chunk]], progress: Progress = no_progress) -> list[Parsed]:
     """Parses chunks with all processors: Arrow's reader works without Python's lock."""
-    parsed = []
+    parsed: list[Parsed] = []
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for done, part in enumerate(pool.map(parse_chunk, chunks), start=1):
-            parsed.append(part)
-            progress(done, len(chunks))
+        for done, parts in enumerate(pool.map(lambda task: list(parse_chunks(task)), tasks), start=1):
+            parsed += parts
+            progress("read", done, len(tasks))
     return parsed
 
 
@@ -155,30 +184,50 @@ def parse(chunks: Sequence[Chunk], progress: Progress = no_progress) -> list[Par
 def ingest(
     paths: Sequence[Path], out: Path, buckets: int = layout.DEFAULT_BUCKETS, progress: Progress = no_progress
 ) -> layout.Layout:
-    """Writes the layout of these traces into a new folder. Raises UsageProblem for what cannot be read or written."""
-    chunks = plan_all(paths)
-    layout.new_folder(out)
-    parsed = parse(chunks, progress)
-    by_bucket: dict[int, list[pa.Table]] = {}
-    for part in parsed:
-        for bucket, rows in layout.split(part.events, buckets):
-            by_bucket.setdefault(bucket, []).append(rows)
-    events = 0
-    for bucket, tables in sorted(by_bucket.items()):
-        ordered = layout.sort(pa.concat_tables(tables))
-        layout.write_bucket(out / layout.bucket_file(bucket), ordered)
-        events += ordered.num_rows
-    quarantine = [line for part in parsed for line in part.quarantined]
-    return finish_ingest(out, buckets, sum(part.lines for part in parsed), events, quarantine)
+    """Writes the layout of these traces into a new folder, which appears when it is whole.
+
+    Raises:
+        UsageProblem: something cannot be read or written, another ingest into the folder is running, or memory runs out.
+    """
+    with machine_limits("ingesting", out):
+        found = plan_all(paths)
+        with workspace(out) as space:
+            parsed = parse(found.tasks, progress)
+            by_bucket: dict[int, list[pa.Table]] = {}
+            for part in parsed:
+                for bucket, rows in layout.split(part.events, buckets):
+                    by_bucket.setdefault(bucket, []).append(rows)
+            files = []
+            for bucket in sorted(by_bucket):
+                ordered = layout.sort(pa.concat_tables(by_bucket.pop(bucket)))
+                files.append(layout.write_bucket(space.layout / layout.bucket_file(bucket), ordered))
+                progress("written", bucket + 1, buckets)
+            reports = [report for part in parsed for report in part.reports]
+            lines = sum(part.lines for part in parsed)
+            return finish_ingest(space, buckets, lines, files, reports, found.left_out, progress)
 
 
-def finish_ingest(out: Path, buckets: int, lines: int, events: int, quarantine: Sequence[Quarantined]) -> layout.Layout:
-    """Ends an ingest, if every line that was read is accounted for."""
+def finish_ingest(
+    space: Workspace,
+    buckets: int,
+    lines: int,
+    files: Sequence[layout.Written],
+    reports: Sequence[ChunkReport],
+    left_out: Sequence[LeftOut],
+    progress: Progress = no_progress,
+) -> layout.Layout:
+    """Ends an ingest, if every line that was read is accounted for: marker, then the rename."""
+    events = sum(file.rows for file in files)
+    quarantine = numbered(reports)
     if lines != events + len(quarantine):
         raise InternalProblem(
             what=f"{lines} lines were read, but {events} events and {len(quarantine)} quarantined lines were written",
-            where=str(out),
+            where=str(space.out),
             allowed="every line is an event or is in quarantine",
             next_step="keep the input and report this: it is a defect of groupspec",
         )
-    return layout.finish(out, buckets, lines, events, quarantine)
+    made = layout.write_marker(space.layout, buckets, lines, files, quarantine, left_out)
+    progress("marked", 1, 1)
+    space.publish()
+    progress("published", 1, 1)
+    return made

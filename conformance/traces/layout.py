@@ -2,10 +2,14 @@
 
     OUT/bucket-00000.parquet …   one file a bucket; a bucket is a hash of (run, group), so a file holds whole groups
     OUT/_quarantine.parquet      the lines that are no events, each with its reason
-    OUT/_layout.json             written last: a folder without it is not a layout, whatever else it holds
+    OUT/_layout.json             the marker: what the ingest read, and of each file its events, bytes and checksum
+
+The folder appears whole or not at all (see `workspace`), and is read only as its marker describes it: a bucket that is missing,
+too many, changed, or of another ingest is an error and never a smaller answer.
 
 Rows are sorted by (run, group, member, process, seq), and rows that agree on these by all the rest, so that the order does not
-depend on which file a line came from. The bucket is a CRC-32 and not Python's `hash`, which differs between processes.
+depend on which file a line came from; the same traces give the same bytes, whichever engine wrote them. The bucket is a CRC-32 and not
+Python's `hash`, which differs between processes.
 """
 
 from __future__ import annotations
@@ -25,30 +29,37 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.traces.inputs import LAYOUT_FILE, LeftOut
 from groupspec.conformance.traces.quarantine import Quarantined
-from groupspec.conformance.traces.reading import ROW_GROUP_ROWS
-from groupspec.conformance.traces.schema import LAYOUT_VERSION
+from groupspec.conformance.traces.reading import BUCKET_KEY, ROW_GROUP_ROWS
+from groupspec.conformance.traces.schema import ARROW_SCHEMA, LAYOUT_VERSION
 
-LAYOUT_FILE: Final = "_layout.json"
 QUARANTINE_FILE: Final = "_quarantine.parquet"
 DEFAULT_BUCKETS: Final = 16
 
 Ints = npt.NDArray[np.int64]
 
 
+class Written(msgspec.Struct, frozen=True):
+    """A file of the layout as it was written. `rows`: events, or quarantined lines."""
+
+    name: str
+    rows: int
+    bytes: int
+    crc32: int
+
+
 class Layout(msgspec.Struct, frozen=True):
     """What a finished ingest says about itself."""
 
-    trace_version: int
+    layout_version: int
     buckets: int
     lines: int
     events: int
     quarantined: dict[str, int]
-    files: list[str]
-
-    def paths(self, folder: Path) -> list[Path]:
-        """The bucket files, with their folder."""
-        return [folder / name for name in self.files]
+    left_out: list[LeftOut]
+    files: list[Written]
+    quarantine: Written
 
 
 def bucket_of(run: str, group: str, buckets: int) -> int:
@@ -140,80 +151,149 @@ def _codes(events: pa.Table, name: str) -> Ints:
 # Writing and reading -----------------------------------------------------------------------------------------------------
 
 
-def write_bucket(path: Path, events: pa.Table) -> None:
+def write_bucket(path: Path, events: pa.Table) -> Written:
     """One bucket's rows, already sorted."""
+    events = _least_dictionaries(events).replace_schema_metadata({**(ARROW_SCHEMA.metadata or {}), BUCKET_KEY: b"1"})
     pq.write_table(events, path, compression="zstd", compression_level=1, row_group_size=ROW_GROUP_ROWS)
+    return _written(path, events.num_rows)
 
 
-def write_quarantine(folder: Path, quarantined: Sequence[Quarantined]) -> None:
-    """The quarantined lines, sorted by place."""
+def _least_dictionaries(events: pa.Table) -> pa.Table:
+    """The same rows with each dictionary less what no row has, and sorted: the bytes then depend on nothing else."""
+    if events.num_rows == 0:
+        return events
+    events = events.combine_chunks()
+    for place, field in enumerate(events.schema):
+        if pa.types.is_dictionary(field.type):
+            events = events.set_column(place, field, _least_dictionary(events[field.name].chunk(0)))
+    return events
+
+
+def _least_dictionary(column: pa.DictionaryArray) -> pa.DictionaryArray:
+    codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    used = np.flatnonzero(np.bincount(codes + 1, minlength=len(column.dictionary) + 1)[1:])
+    names = column.dictionary.take(pa.array(used))
+    order = pc.sort_indices(names).to_numpy()
+    place = np.zeros(len(column.dictionary) + 1, np.int32)
+    place[used[order]] = np.arange(len(used), dtype=np.int32)
+    indices = pa.array(place[codes], mask=codes < 0)
+    return pa.DictionaryArray.from_arrays(indices, names.take(pa.array(order)))
+
+
+def _written(path: Path, rows: int) -> Written:
+    return Written(path.name, rows, path.stat().st_size, checksum(path))
+
+
+def checksum(path: Path) -> int:
+    """The CRC-32 of a file's bytes."""
+    crc = 0
+    with path.open("rb") as file:
+        while block := file.read(1024 * 1024):
+            crc = zlib.crc32(block, crc)
+    return crc
+
+
+def _write_quarantine(folder: Path, quarantined: Sequence[Quarantined]) -> Written:
     columns = {name: [getattr(line, name) for line in sorted(quarantined)] for name in Quarantined.__struct_fields__}
     schema = pa.schema([(name, pa.int64() if name == "line" else pa.string()) for name in columns])
     pq.write_table(pa.table(columns, schema=schema), folder / QUARANTINE_FILE, compression="zstd")
+    return _written(folder / QUARANTINE_FILE, len(quarantined))
 
 
-def read_quarantine(folder: Path) -> list[Quarantined]:
-    """The quarantined lines of a layout."""
+def read_quarantine(folder: Path, layout: Layout) -> list[Quarantined]:
+    """The quarantined lines of a layout. Raises UsageProblem when the file is not the one that was written."""
+    verify(folder / layout.quarantine.name, layout.quarantine)
     return [Quarantined(**row) for row in pq.read_table(folder / QUARANTINE_FILE).to_pylist()]
 
 
-def finish(folder: Path, buckets: int, lines: int, events: int, quarantined: Sequence[Quarantined]) -> Layout:
+def write_marker(
+    folder: Path,
+    buckets: int,
+    lines: int,
+    files: Sequence[Written],
+    quarantined: Sequence[Quarantined],
+    left_out: Sequence[LeftOut],
+) -> Layout:
     """Writes the quarantine and the marker that makes the folder a layout."""
-    write_quarantine(folder, quarantined)
     layout = Layout(
-        trace_version=LAYOUT_VERSION,
+        layout_version=LAYOUT_VERSION,
         buckets=buckets,
         lines=lines,
-        events=events,
+        events=sum(file.rows for file in files),
         quarantined=dict(sorted(Counter(line.reason for line in quarantined).items())),
-        files=sorted(file.name for file in folder.glob("bucket-*.parquet")),
+        left_out=sorted(left_out),
+        files=sorted(files, key=lambda file: file.name),
+        quarantine=_write_quarantine(folder, quarantined),
     )
     (folder / LAYOUT_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(layout)) + b"\n")
     return layout
 
 
+# Trusting a layout -------------------------------------------------------------------------------------------------------
+
+
 def read_layout(folder: Path) -> Layout | None:
-    """The layout in this folder; None if the folder is not one. Raises UsageProblem for one of another version."""
+    """The layout in this folder; None if the folder is not one.
+
+    Raises:
+        UsageProblem: it is of another version, or the files beside the marker are not those that it names.
+    """
     marker = folder / LAYOUT_FILE
     if not marker.is_file():
         return None
-    try:
-        layout = msgspec.json.decode(marker.read_bytes(), type=Layout)
-    except msgspec.DecodeError as error:
-        raise _unusable(marker, f"the layout's marker cannot be read: {error}") from error
-    if layout.trace_version != LAYOUT_VERSION:
-        raise _unusable(marker, f"a layout of trace schema version {layout.trace_version}")
-    lost = [name for name in layout.files if not (folder / name).is_file()]
-    if lost:
+    layout = _decode(marker)
+    listed = {file.name for file in layout.files}
+    there = {file.name for file in folder.glob("bucket-*.parquet")}
+    if lost := sorted(listed - there):
         raise _unusable(marker, f"the layout lacks its files {', '.join(lost)}")
+    if added := sorted(there - listed):
+        raise _unusable(marker, f"the folder holds buckets that are not of this layout: {', '.join(added)}")
+    for file in (*layout.files, layout.quarantine):
+        _check_size(folder / file.name, file)
+    rows = sum(file.rows for file in layout.files)
+    if not layout.events == rows == layout.lines - layout.quarantine.rows:
+        raise _unusable(
+            marker,
+            f"the layout's counts disagree: {layout.lines:,} lines read, {layout.events:,} events, "
+            f"{rows:,} in its buckets, {layout.quarantine.rows:,} lines in quarantine",
+        )
     return layout
 
 
-def _unusable(marker: Path, what: str) -> UsageProblem:
+def _decode(marker: Path) -> Layout:
+    try:
+        content = marker.read_bytes()
+        fields = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
+        version = msgspec.json.decode(fields.get("layout_version", fields.get("trace_version", b"")), type=int)
+        if version != LAYOUT_VERSION:
+            raise _unusable(marker, f"a layout of version {version}")
+        return msgspec.json.decode(content, type=Layout)
+    except (msgspec.DecodeError, UnicodeDecodeError, OSError) as error:
+        raise _unusable(marker, f"the layout's marker cannot be read: {error}") from error
+
+
+def verify(path: Path, file: Written) -> None:
+    """Whether this is the file that the ingest wrote. Raises UsageProblem if not."""
+    _check_size(path, file)
+    if checksum(path) != file.crc32:
+        raise _unusable(path, "the file is not the one that the ingest wrote: its checksum is another")
+
+
+def _check_size(path: Path, file: Written) -> None:
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise _unusable(path, f"a file of the layout cannot be read: {error.strerror}") from error
+    if size != file.bytes:
+        raise _unusable(
+            path, f"the file is not the one that the ingest wrote: {size:,} bytes instead of {file.bytes:,}"
+        )
+
+
+def _unusable(place: Path, what: str) -> UsageProblem:
     return UsageProblem(
         what=what,
-        where=str(marker),
-        allowed=f"a folder written by `groupspec trace ingest`, layout version {LAYOUT_VERSION}",
+        where=str(place),
+        allowed=f"a folder as `groupspec trace ingest` left it, layout version {LAYOUT_VERSION}",
         next_step="ingest the traces again into a new folder",
     )
-
-
-def new_folder(folder: Path) -> Path:
-    """Makes the folder for a new layout. Raises UsageProblem when something is in it already."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageProblem(
-            what="the output folder is not empty",
-            where=str(folder),
-            allowed="a new or an empty folder: mixing two ingests would count events twice",
-            next_step="name another folder with --out, or remove this one",
-        )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageProblem(
-            what=f"cannot make the output folder: {error.strerror}",
-            where=str(folder),
-            allowed="a folder that can be written",
-            next_step="name another folder with --out",
-        ) from error
-    return folder

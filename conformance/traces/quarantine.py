@@ -17,6 +17,7 @@ from groupspec.conformance.traces.schema import Settings, TraceLine
 Reason = Literal[
     "not_utf8",
     "truncated",
+    "damaged",
     "not_json",
     "wrong_version",
     "missing_field",
@@ -27,6 +28,7 @@ Reason = Literal[
 REASONS: Final[dict[Reason, str]] = {
     "not_utf8": "the bytes are not UTF-8 text (another encoding, or compressed)",
     "truncated": "the file ends in the middle of this line",
+    "damaged": "the compressed data is damaged from here on",
     "not_json": "the line is not one JSON object",
     "wrong_version": "the field v names a schema version that this program does not read",
     "missing_field": "a required field is missing",
@@ -91,7 +93,8 @@ def parse_line(line: bytes, at_end_of_file: bool = False) -> TraceLine:
     if line.startswith(_OTHER_ENCODINGS) or b"\0" in line:
         raise BadLine("not_utf8", "UTF-16 or binary data; write the trace as UTF-8")
     try:
-        line.decode("utf-8")
+        if not line.isascii():
+            line.decode("utf-8")
     except UnicodeDecodeError as error:
         raise BadLine("truncated" if at_end_of_file and error.end >= len(line) else "not_utf8", str(error)) from None
     try:

@@ -1,7 +1,9 @@
-"""Reading traces: files are cut into chunks, a chunk becomes an Arrow table of events and a list of quarantined lines.
+"""Reading traces: files are cut into chunks, chunks become Arrow tables of events and lists of quarantined lines.
 
 A chunk is a range of bytes of an NDJSON file, and owns the lines that *begin* in it; so chunks can be read by anybody in any
-order, and a file gives the same events however it was cut. Both engines, the local one and Spark, read through here.
+order, and a file gives the same events however it was cut. Small chunks are packed together, since each table costs something;
+a gzip file is one chunk, for it can only be read from its start, and becomes several tables. Both engines, the local one and
+Spark, read through here. A reader knows the numbers of lines within its chunk only; `numbered` adds what lies before.
 
 Two ways lead to the same events. The fast one decodes and validates all lines of a chunk in one call; it fails if one line is
 no event. Then the chunk is halved, until the bad lines are among few, and these are read one by one to find out what is wrong
@@ -15,95 +17,113 @@ import codecs
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, NamedTuple
 
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.traces.gunzip import Damage, unpack
+from groupspec.conformance.traces.inputs import Input, Kind, lone_bucket
 from groupspec.conformance.traces.quarantine import BadLine, Quarantined, check_detail, excerpt, parse_line
 from groupspec.conformance.traces.schema import ARROW_SCHEMA, EVENT_CODES, TraceLine, plain
 
 CHUNK_BYTES: Final = 16 * 1024 * 1024
 EXACT_BYTES: Final = 32 * 1024
 ROW_GROUP_ROWS: Final = 65_536
-NDJSON_SUFFIXES: Final = (".ndjson", ".jsonl", ".json")
+BUCKET_KEY: Final = b"groupspec.trace.bucket"
+"""In the metadata of a Parquet file: it is a bucket of a layout (see `layout`)."""
 _LINES: Final = msgspec.json.Decoder(TraceLine)
-PARQUET_SUFFIX: Final = ".parquet"
+_ROW_WEIGHT: Final = 256
+_GZIP_RATIO: Final = (
+    8  # what a compressed byte weighs when files are packed into tasks; our traces shrink 10 to 20 times
+)
 
 
 class Chunk(msgspec.Struct, frozen=True, order=True):
-    """Part of a file: bytes [start, end) of NDJSON, or row groups [start, end) of Parquet."""
+    """Part of a file: bytes [start, end) of NDJSON, all of a gzip file, or row groups [start, end) of Parquet.
+
+    `weight`: about how many bytes of NDJSON it holds.
+    """
 
     path: str
-    kind: Literal["ndjson", "parquet"]
+    kind: Kind
     start: int
     end: int
+    weight: int
+
+
+class ChunkReport(msgspec.Struct, frozen=True):
+    """What became of the lines of a chunk, or of a part of one.
+
+    path         the file
+    start        where in the file it begins; only the order means something
+    lines        all lines that begin in it, blank ones too
+    quarantined  the lines that are no events, numbered from 1 for the chunk's first
+    """
+
+    path: str
+    start: int
+    lines: int
+    quarantined: list[Quarantined]
 
 
 class Parsed(msgspec.Struct, frozen=True):
-    """What a chunk held: events, and lines that are none. `lines` is their sum (blank lines not counted)."""
+    """What chunks held: events, and a report of each. `lines` is the sum of events and quarantined lines."""
 
     events: pa.Table
-    quarantined: list[Quarantined]
     lines: int
+    reports: list[ChunkReport]
 
 
-# Which files, and how they are cut ---------------------------------------------------------------------------------------
+def numbered(reports: Iterable[ChunkReport]) -> list[Quarantined]:
+    """The quarantined lines of all chunks, numbered from 1 for their file's first line. Needs the reports of whole files."""
+    found: list[Quarantined] = []
+    before: dict[str, int] = {}
+    for report in sorted(reports, key=lambda report: (report.path, report.start)):
+        first = before.get(report.path, 0)
+        found += (msgspec.structs.replace(line, line=first + line.line) for line in report.quarantined)
+        before[report.path] = first + report.lines
+    return sorted(found)
 
 
-def find_files(paths: Iterable[Path]) -> list[Path]:
-    """The trace files among these paths; folders are searched. Raises UsageProblem for a path that cannot be read."""
-    found: list[Path] = []
-    for path in paths:
-        if path.is_dir():
-            inside = [file for file in sorted(path.rglob("*")) if _is_trace_file(file)]
-            if not inside:
-                raise UsageProblem(
-                    what="no trace files in this folder",
-                    where=str(path),
-                    allowed=f"files named *{', *'.join((*NDJSON_SUFFIXES, PARQUET_SUFFIX))}",
-                    next_step="name the folder that holds the traces, or the files themselves",
-                )
-            found += inside
-        else:
-            _check_readable(path)
-            found.append(path)
-    return sorted(set(found))
+# How files are cut, and chunks packed ---------------------------------------------------------------------------------------
 
 
-def _is_trace_file(file: Path) -> bool:
-    hidden = file.name.startswith((".", "_"))
-    return file.is_file() and not hidden and file.suffix in (*NDJSON_SUFFIXES, PARQUET_SUFFIX)
-
-
-def _check_readable(path: Path) -> None:
-    try:
-        with path.open("rb"):
-            return
-    except OSError as error:
-        raise UsageProblem(
-            what=f"cannot read the trace: {error.strerror}",
-            where=str(path),
-            allowed="an NDJSON or Parquet file, or a folder of them",
-            next_step="check the path and its permissions",
-        ) from error
-
-
-def plan(files: Sequence[Path], chunk_bytes: int = CHUNK_BYTES) -> list[Chunk]:
+def plan(files: Sequence[Input], chunk_bytes: int = CHUNK_BYTES) -> list[Chunk]:
     """All chunks of these files. Raises UsageProblem for a file named .parquet that is none."""
     return [chunk for file in files for chunk in _plan_file(file, chunk_bytes)]
 
 
-def _plan_file(file: Path, chunk_bytes: int) -> Iterator[Chunk]:
-    if file.suffix == PARQUET_SUFFIX:
-        for group in range(parquet_file(file).num_row_groups):
-            yield Chunk(path=str(file), kind="parquet", start=group, end=group + 1)
+def _plan_file(file: Input, chunk_bytes: int) -> Iterator[Chunk]:
+    path = str(file.path)
+    if file.kind == "parquet":
+        opened = parquet_file(file.path)
+        for group in range(opened.num_row_groups):
+            weight = opened.metadata.row_group(group).num_rows * _ROW_WEIGHT
+            yield Chunk(path, file.kind, group, group + 1, weight)
         return
-    size = file.stat().st_size
+    size = file.path.stat().st_size
+    if file.kind == "gzip":
+        yield Chunk(path, file.kind, 0, size, size * _GZIP_RATIO)
+        return
     for start in range(0, size, chunk_bytes):
-        yield Chunk(path=str(file), kind="ndjson", start=start, end=min(start + chunk_bytes, size))
+        end = min(start + chunk_bytes, size)
+        yield Chunk(path, file.kind, start, end, end - start)
+
+
+def pack(chunks: Sequence[Chunk], most: int = CHUNK_BYTES) -> list[list[Chunk]]:
+    """The chunks in order, so many together that they weigh no more than `most`; one that is heavier stays alone."""
+    packs: list[list[Chunk]] = []
+    weight = most
+    for chunk in chunks:
+        if not packs or weight + chunk.weight > most:
+            packs.append([])
+            weight = 0
+        packs[-1].append(chunk)
+        weight += chunk.weight
+    return packs
 
 
 def parquet_file(file: Path) -> pq.ParquetFile:
@@ -125,71 +145,140 @@ def parquet_file(file: Path) -> pq.ParquetFile:
             allowed=f"the columns {', '.join(ARROW_SCHEMA.names)}",
             next_step="ingest the NDJSON with `groupspec trace ingest`",
         )
+    if BUCKET_KEY in (opened.schema_arrow.metadata or {}):
+        raise lone_bucket(file)
     return opened
 
 
-# Parsing a chunk ---------------------------------------------------------------------------------------------------------
+# Parsing ----------------------------------------------------------------------------------------------------------------
 
 
-def parse_chunk(chunk: Chunk) -> Parsed:
-    """The chunk's events and its quarantined lines."""
-    if chunk.kind == "parquet":
-        return _parse_rows(chunk)
-    data, ends_file = _read_lines(chunk)
-    tables: list[pa.Table] = []
-    bad: list[Quarantined] = []
-    lines = _Lines(chunk, data, ends_file)
-    _parse_lines(lines, 0, len(data), tables, bad)
-    events = pa.concat_tables(tables).unify_dictionaries() if tables else ARROW_SCHEMA.empty_table()
-    return Parsed(events=events, quarantined=sorted(bad), lines=events.num_rows + len(bad))
+class _Block(NamedTuple):
+    """Some whole lines of a chunk. `ends_file`: the file ends here; `damage`: because what follows cannot be unpacked."""
+
+    data: bytes
+    ends_file: bool
+    damage: Damage | None = None
 
 
-def _read_lines(chunk: Chunk) -> tuple[bytes, bool]:
-    """The bytes of all lines that begin inside the chunk, and whether the file ends with them."""
+def parse(chunks: Iterable[Chunk]) -> Iterator[Parsed]:
+    """The events and quarantined lines of these chunks, a few chunks' worth of memory at a time."""
+    good: list[list[TraceLine]] = []
+    reports: list[ChunkReport] = []
+    read = 0
+    for chunk in chunks:
+        for number, block in enumerate(_blocks(chunk)):
+            events, report = _parse_block(chunk, chunk.start + number, block)
+            good += events
+            reports.append(report)
+            read += len(block.data)
+            if read >= CHUNK_BYTES:
+                yield _parsed(good, reports)
+                good, reports, read = [], [], 0
+        if chunk.kind == "parquet":
+            rows, report = _parse_rows(chunk)
+            good.append(rows)
+            reports.append(report)
+            read += chunk.weight
+    if reports:
+        yield _parsed(good, reports)
+
+
+def _parsed(good: list[list[TraceLine]], reports: list[ChunkReport]) -> Parsed:
+    events = [line for lines in good for line in lines]
+    return Parsed(to_table(events), len(events) + sum(len(report.quarantined) for report in reports), reports)
+
+
+def _blocks(chunk: Chunk) -> Iterator[_Block]:
+    if chunk.kind == "ndjson":
+        yield _read_lines(chunk)
+    elif chunk.kind == "gzip":
+        yield from _unpack_lines(chunk)
+
+
+def _read_lines(chunk: Chunk) -> _Block:
+    """All lines that begin inside the chunk."""
     with Path(chunk.path).open("rb") as file:
         if chunk.start > 0:
             file.seek(chunk.start - 1)
             file.readline()  # the rest of a line that began earlier; just the line end if one begins exactly here
         start = file.tell()
         if start >= chunk.end:
-            return b"", False
+            return _Block(b"", False)
         data = file.read(chunk.end - start)
         if not data.endswith(b"\n"):
             data += file.readline()
         ends_file = file.tell() == file.seek(0, io.SEEK_END)
-    return (data.removeprefix(codecs.BOM_UTF8) if chunk.start == 0 else data), ends_file
+    return _Block(data.removeprefix(codecs.BOM_UTF8) if chunk.start == 0 else data, ends_file)
+
+
+def _unpack_lines(chunk: Chunk) -> Iterator[_Block]:
+    """The lines of a gzip file, about as many at a time as a chunk has; last those before the damage, if there is any."""
+    pieces: list[bytes] = []
+    size = 0
+    prefix = codecs.BOM_UTF8
+    damage: Damage | None = None
+    with Path(chunk.path).open("rb") as file:
+        for piece in unpack(file):
+            if isinstance(piece, Damage):
+                damage = piece
+                break
+            pieces.append(piece)
+            size += len(piece)
+            if size >= CHUNK_BYTES and b"\n" in piece:
+                data = b"".join(pieces)
+                end = data.rindex(b"\n") + 1
+                yield _Block(data[:end].removeprefix(prefix), False)
+                pieces, size, prefix = [data[end:]], len(data) - end, b""
+    yield _Block(b"".join(pieces).removeprefix(prefix), True, damage)
 
 
 class _Lines:
-    """A chunk's lines, and where they stand in their file."""
+    """A block's lines, and their numbers."""
 
-    def __init__(self, chunk: Chunk, data: bytes, ends_file: bool) -> None:
-        self.chunk = chunk
-        self.data = data
-        self._ends_file = ends_file
-        self._first: int | None = None
+    def __init__(self, chunk: Chunk, block: _Block) -> None:
+        self.path = chunk.path
+        self.data, self._ends_file, self.damage = block
+        self.good: list[list[TraceLine]] = []
+        self.bad: list[Quarantined] = []
+        self._counted = (0, 1)  # a position, and the number of the line that begins there
 
     def number_at(self, position: int) -> int:
-        """The number of the line that begins here, from 1; the file's start is counted only when a line must be named."""
-        if self._first is None:
-            self._first = 1 + _lines_before(self.chunk)
-        return self._first + self.data.count(b"\n", 0, position)
+        """The number of the line that begins here, from 1. Positions must not decrease: each line is counted once."""
+        before, number = self._counted
+        self._counted = (position, number + self.data.count(b"\n", before, position))
+        return self._counted[1]
 
     def ends_file(self, position: int) -> bool:
         """Whether the file ends here, in the middle of a line."""
         return self._ends_file and position == len(self.data) and not self.data.endswith(b"\n")
 
+    def quarantine(self, position: int, problem: BadLine, line: bytes) -> None:
+        """The line that begins here is no event."""
+        number = self.number_at(position)
+        self.bad.append(Quarantined(self.path, number, problem.reason, problem.problem, excerpt(line)))
 
-def _parse_lines(lines: _Lines, start: int, end: int, tables: list[pa.Table], bad: list[Quarantined]) -> None:
-    """Lines [start, end) of a chunk: fast if that is possible, in halves if not, exactly when few are left."""
+
+def _parse_block(chunk: Chunk, start: int, block: _Block) -> tuple[list[list[TraceLine]], ChunkReport]:
+    lines = _Lines(chunk, block)
+    count = block.data.count(b"\n") + (not block.data.endswith(b"\n") and bool(block.data))
+    _parse_lines(lines, 0, len(block.data))
+    if block.damage is not None and not (lines.bad and lines.bad[-1].reason == block.damage.reason):
+        count += 1
+        lines.bad.append(Quarantined(chunk.path, count, *block.damage, text=""))
+    return lines.good, ChunkReport(chunk.path, start, count, lines.bad)
+
+
+def _parse_lines(lines: _Lines, start: int, end: int) -> None:
+    """Lines [start, end) of a block: fast if that is possible, in halves if not, exactly when few are left."""
     events = decode_all(lines.data[start:end])
     if events is not None:
-        tables.append(to_table(events))
+        lines.good.append(events)
     elif end - start <= EXACT_BYTES or (middle := lines.data.find(b"\n", (start + end) // 2, end) + 1) in (0, end):
-        _parse_exactly(lines, start, end, tables, bad)
+        _parse_exactly(lines, start, end)
     else:
-        _parse_lines(lines, start, middle, tables, bad)
-        _parse_lines(lines, middle, end, tables, bad)
+        _parse_lines(lines, start, middle)
+        _parse_lines(lines, middle, end)
 
 
 def decode_all(data: bytes) -> list[TraceLine] | None:
@@ -224,35 +313,20 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-def _parse_exactly(lines: _Lines, start: int, end: int, tables: list[pa.Table], bad: list[Quarantined]) -> None:
+def _parse_exactly(lines: _Lines, start: int, end: int) -> None:
     good: list[TraceLine] = []
     position = start
     for line in io.BytesIO(lines.data[start:end]):
         begin, position = position, position + len(line)
         if not line.strip():
             continue
+        cut_off = lines.ends_file(position)
         try:
-            good.append(parse_line(line, at_end_of_file=lines.ends_file(position)))
-        except BadLine as problem:
-            number = lines.number_at(begin)
-            bad.append(Quarantined(lines.chunk.path, number, problem.reason, problem.problem, excerpt(line)))
-    tables.append(to_table(good))
-
-
-def _lines_before(chunk: Chunk) -> int:
-    """How many lines of the file come before the chunk's first: counted only when a line must be named."""
-    if chunk.start == 0:
-        return 0
-    count = 0
-    with Path(chunk.path).open("rb") as file:
-        left = chunk.start
-        while left > 0:
-            block = file.read(min(left, CHUNK_BYTES))
-            count += block.count(b"\n")
-            left -= len(block)
-        file.seek(chunk.start - 1)
-        began_earlier = file.read(1) != b"\n"
-    return count + int(began_earlier)
+            good.append(parse_line(line, at_end_of_file=cut_off))
+        except BadLine as found:
+            cut_by_damage = cut_off and lines.damage is not None
+            lines.quarantine(begin, BadLine(*lines.damage) if cut_by_damage else found, line)
+    lines.good.append(good)
 
 
 def to_table(lines: Sequence[TraceLine]) -> pa.Table:
@@ -288,14 +362,13 @@ def _detail_text(detail: msgspec.Raw | msgspec.UnsetType) -> str | None:
     return None if text == "null" else text
 
 
-def _parse_rows(chunk: Chunk) -> Parsed:
+def _parse_rows(chunk: Chunk) -> tuple[list[TraceLine], ChunkReport]:
     """Rows of a Parquet file, each held to the same schema as a line; a bad row's number is its line."""
     opened = parquet_file(Path(chunk.path))
-    first = sum(opened.metadata.row_group(group).num_rows for group in range(chunk.start))
     rows = opened.read_row_groups(list(range(chunk.start, chunk.end)), columns=ARROW_SCHEMA.names).to_pylist()
     good: list[TraceLine] = []
     bad: list[Quarantined] = []
-    for index, row in enumerate(rows, start=first + 1):
+    for number, row in enumerate(rows, start=1):
         code, text = row.pop("event_code"), row.pop("detail")
         if text is not None:
             row["detail"] = msgspec.Raw(text)
@@ -305,5 +378,5 @@ def _parse_rows(chunk: Chunk) -> Parsed:
                 raise BadLine("bad_value", f"event {row['event']!r} has the code {code}")
             good.append(parse_line(line))
         except BadLine as problem:
-            bad.append(Quarantined(chunk.path, index, problem.reason, problem.problem, excerpt(line)))
-    return Parsed(events=to_table(good), quarantined=bad, lines=len(rows))
+            bad.append(Quarantined(chunk.path, number, problem.reason, problem.problem, excerpt(line)))
+    return good, ChunkReport(chunk.path, chunk.start, len(rows), bad)

@@ -26,8 +26,8 @@ import pyarrow as pa
 from msgspec import Meta
 
 VERSION: Final = 1
-LAYOUT_VERSION: Final = 2
-"""Of ingested layouts, whose files are read as they are. 2: rows carry their `process`."""
+LAYOUT_VERSION: Final = 3
+"""Of ingested layouts, whose files are read as they are. 2: rows carry their `process`; 3: the marker has checksums."""
 SCHEMA_FILE: Final = Path(__file__).with_name("trace.schema.json")
 
 EventName = Literal[

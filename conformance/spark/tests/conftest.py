@@ -15,6 +15,6 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """A session on two cores."""
-    with session(cores=2, memory="1g") as started:
+    """A session on two cores; a task that fails is tried a second time, as on a cluster."""
+    with session("local[2,2]", memory="1g") as started:
         yield started

@@ -13,10 +13,12 @@ import pytest
 from groupspec.conformance.errors import InternalProblem, UsageProblem
 from groupspec.conformance.traces import engine, layout
 from groupspec.conformance.traces.defects import DEFECTS
+from groupspec.conformance.traces.inputs import LAYOUT_FILE
 from groupspec.conformance.traces.reading import to_table
 from groupspec.conformance.traces.schema import TraceLine
 from groupspec.conformance.traces.tests.judging import flat, in_order, judge_compiled
 from groupspec.conformance.traces.tests.recordings import STORIES, sample
+from groupspec.conformance.traces.workspace import workspace
 
 
 def spoilt_traces() -> list[TraceLine]:
@@ -61,7 +63,7 @@ def test_a_bucket_holds_whole_groups_in_order(tmp_path: Path) -> None:
     write_split(tmp_path / "split", lines, 4, random.Random(1))
     made = engine.ingest([tmp_path / "split"], tmp_path / "layout", buckets=7)
     seen: set[tuple[str, str]] = set()
-    for path in made.paths(tmp_path / "layout"):
+    for path in (tmp_path / "layout" / file.name for file in made.files):
         rows = pq.read_table(path).to_pylist()
         keys = [(row["run"], row["group"], row["member"], row["seq"]) for row in rows]
         assert keys == sorted(keys)
@@ -70,7 +72,7 @@ def test_a_bucket_holds_whole_groups_in_order(tmp_path: Path) -> None:
         assert not seen & groups
         seen |= groups
     assert made.events == len(lines)
-    assert len(layout.read_quarantine(tmp_path / "layout")) == 4
+    assert len(layout.read_quarantine(tmp_path / "layout", made)) == 4
 
 
 def test_rows_with_one_number_have_one_order() -> None:
@@ -97,11 +99,11 @@ def test_an_output_folder_that_is_not_empty_is_refused(tmp_path: Path) -> None:
 def test_a_layout_of_another_version_or_with_lost_files_is_refused(tmp_path: Path) -> None:
     samples = Path(__file__).parent.parent / "samples"
     made = engine.ingest([samples], tmp_path / "layout")
-    (tmp_path / "layout" / made.files[0]).unlink()
+    (tmp_path / "layout" / made.files[0].name).unlink()
     with pytest.raises(UsageProblem, match="lacks its files"):
         engine.check([tmp_path / "layout"])
-    marker = tmp_path / "layout" / layout.LAYOUT_FILE
-    marker.write_bytes(marker.read_bytes().replace(b'"trace_version": 2', b'"trace_version": 9'))
+    marker = tmp_path / "layout" / LAYOUT_FILE
+    marker.write_bytes(marker.read_bytes().replace(b'"layout_version": 3', b'"layout_version": 9'))
     with pytest.raises(UsageProblem, match="version 9"):
         engine.check([tmp_path / "layout"])
     with pytest.raises(UsageProblem, match="version 9"):
@@ -116,8 +118,9 @@ def test_a_layout_is_checked_alone(tmp_path: Path) -> None:
 
 
 def test_a_line_that_is_unaccounted_for_is_an_internal_error(tmp_path: Path) -> None:
-    with pytest.raises(InternalProblem, match="3 lines were read, but 2 events"):
-        engine.finish_ingest(tmp_path, 1, lines=3, events=2, quarantine=[])
+    with workspace(tmp_path / "out") as space, pytest.raises(InternalProblem, match="3 lines were read, but 2 events"):
+        engine.finish_ingest(space, 1, 3, [layout.Written("bucket-00000.parquet", 2, 0, 0)], [], [])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_nothing_to_read_is_no_events(tmp_path: Path) -> None:

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.traces import layout, reading
+from groupspec.conformance.traces.inputs import find_files
 from groupspec.conformance.traces.quarantine import REASONS, BadLine, Quarantined, parse_line
-from groupspec.conformance.traces.reading import decode_all, find_files, parse_chunk, plan, to_table
+from groupspec.conformance.traces.reading import decode_all, numbered, pack, parse, plan, to_table
 from groupspec.conformance.traces.schema import ARROW_SCHEMA, TraceLine
 from groupspec.conformance.traces.tests.recordings import SAMPLES
 
@@ -66,10 +67,11 @@ BAD = [
 
 
 def read(path: Path, chunk_bytes: int = reading.CHUNK_BYTES) -> tuple[pa.Table, list[Quarantined]]:
-    parsed = [parse_chunk(chunk) for chunk in plan(find_files([path]), chunk_bytes)]
+    parsed = [part for task in pack(plan(find_files([path]).files, chunk_bytes)) for part in parse(task)]
     events = pa.concat_tables([part.events for part in parsed]) if parsed else ARROW_SCHEMA.empty_table()
-    assert sum(part.lines for part in parsed) == events.num_rows + sum(len(part.quarantined) for part in parsed)
-    return layout.sort(events), [one for part in parsed for one in part.quarantined]
+    quarantined = numbered(report for part in parsed for report in part.reports)
+    assert sum(part.lines for part in parsed) == events.num_rows + len(quarantined)
+    return layout.sort(events), quarantined
 
 
 @pytest.mark.parametrize(("bad", "reason"), BAD, ids=[f"{number}-{reason}" for number, (_, reason) in enumerate(BAD)])
@@ -83,7 +85,7 @@ def test_a_bad_line_is_quarantined_with_its_reason_and_place(tmp_path: Path, bad
 
 
 def test_every_reason_is_tested() -> None:
-    assert {reason for _, reason in BAD} | {"truncated"} == set(REASONS)
+    assert {reason for _, reason in BAD} | {"truncated", "damaged"} == set(REASONS)
 
 
 @pytest.mark.parametrize("rest", [line()[:40], line(member="Zoë".encode().decode())[:-1], "Zoë".encode()[:-1]])
@@ -189,13 +191,13 @@ def test_parquet_rows_are_held_to_the_same_schema(tmp_path: Path) -> None:
 def test_a_parquet_file_that_is_none_is_an_error(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "x.parquet").write_bytes(content)
     with pytest.raises(UsageProblem, match="not a readable Parquet file"):
-        plan(find_files([tmp_path]))
+        plan(find_files([tmp_path]).files)
 
 
 def test_a_foreign_parquet_file_is_an_error_that_names_what_it_lacks(tmp_path: Path) -> None:
     pq.write_table(pa.table({"run": ["r"]}), tmp_path / "x.parquet")
     with pytest.raises(UsageProblem, match="lacks the columns group"):
-        plan(find_files([tmp_path]))
+        plan(find_files([tmp_path]).files)
 
 
 def test_a_missing_path_and_an_empty_folder_are_errors(tmp_path: Path) -> None:

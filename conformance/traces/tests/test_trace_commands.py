@@ -65,7 +65,7 @@ def test_a_path_that_is_not_there_ends_with_2_before_anything_starts(
 
 def test_nothing_but_quarantine_is_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "log.ndjson").write_text("INFO started\nINFO stopped\n")
-    assert main(["trace", "check", str(tmp_path)]) == 4
+    assert main(["trace", "check", str(tmp_path / "log.ndjson")]) == 4
     assert "2 lines quarantined: not_json" in capsys.readouterr().out
 
 
