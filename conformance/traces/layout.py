@@ -8,8 +8,8 @@ The folder appears whole or not at all (see `workspace`), and is read only as it
 too many, changed, or of another ingest is an error and never a smaller answer.
 
 Rows are sorted by (run, group, member, process, seq), and rows that agree on these by all the rest, so that the order does not
-depend on which file a line came from; the same traces give the same bytes, whichever engine wrote them. The bucket is a CRC-32 and not
-Python's `hash`, which differs between processes.
+depend on which file a line came from; the same traces give the same bytes, whichever engine wrote them. The bucket is a CRC-32
+and not Python's `hash`, which differs between processes.
 """
 
 from __future__ import annotations
