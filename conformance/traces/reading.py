@@ -324,8 +324,8 @@ def _parse_exactly(lines: _Lines, start: int, end: int) -> None:
         try:
             good.append(parse_line(line, at_end_of_file=cut_off))
         except BadLine as found:
-            cut_by_damage = cut_off and lines.damage is not None
-            lines.quarantine(begin, BadLine(*lines.damage) if cut_by_damage else found, line)
+            damage = lines.damage if cut_off else None
+            lines.quarantine(begin, found if damage is None else BadLine(*damage), line)
     lines.good.append(good)
 
 

@@ -212,3 +212,34 @@ def test_a_config_line_keeps_its_settings(tmp_path: Path) -> None:
     (tmp_path / "t.ndjson").write_bytes(line(event="config", detail=msgspec.json.decode(settings_text)) + b"\n")
     events, quarantined = read(tmp_path / "t.ndjson")
     assert (events["detail"].to_pylist(), quarantined) == ([settings_text], [])
+
+
+def test_bad_lines_cost_what_they_weigh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To number bad lines each byte is looked at once: twice as many lines make twice the work, however many are bad."""
+
+    def looked_at(lines: int) -> int:
+        file = tmp_path / f"{lines}.ndjson"
+        file.write_bytes((line() + b"\n" + b"{bad\n") * lines)
+        looked = 0
+
+        class Counted(bytes):
+            def count(self, *arguments: object) -> int:
+                nonlocal looked
+                if len(arguments) == 3:
+                    looked += int(str(arguments[2])) - int(str(arguments[1]))
+                return super().count(*arguments)  # type: ignore[arg-type]
+
+        before = reading._read_lines
+
+        def counted(chunk: reading.Chunk) -> reading._Block:
+            block = before(chunk)
+            return block._replace(data=Counted(block.data))
+
+        with monkeypatch.context() as patched:
+            patched.setattr(reading, "_read_lines", counted)
+            _, quarantined = read(file)
+        assert [one.line for one in quarantined] == list(range(2, 2 * lines + 1, 2))
+        return looked
+
+    assert 0 < looked_at(2_000) <= 2_000 * (len(line()) + 10)
+    assert looked_at(4_000) <= 4_000 * (len(line()) + 10)
