@@ -280,6 +280,11 @@ class History:
         """How long nobody could go on in between."""
         return int(1000 * self.timing(from_us, to_us, 0).excused_ms)
 
+    def apart_ms(self, earlier_us: int, later_us: int) -> float:
+        """How far apart two requests were sent, at most: after a stall the kit reads at once what came one by one."""
+        stalls = _during(self._own_stalls_us, earlier_us - TWO_SOCKETS_US, later_us)
+        return (later_us - earlier_us + sum(end - start for start, end in stalls)) / 1000
+
     def longest_stall_ms(self) -> float:
         """The longest time in a row in which the kit stood still or the client's process waited, through nobody's fault."""
         stalls = [end - start for start, end in self._own_stalls_us]

@@ -2,6 +2,7 @@
 
     orders     4 partitions, 6 records in each; offset 3 is committed for partitions 0 and 2, nothing for the others
     one        1 partition, 6 records
+    __consumer_offsets    as on any broker that has coordinated a group: sarama asks for it before it asks for a coordinator
 
 Everything that crosses the broker's wire goes to the run's log.
 """
@@ -20,6 +21,7 @@ from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
 
 GROUP: Final = "orders-readers"
 TOPICS: Final = {"orders": 4, "one": 1}
+OFFSETS_TOPIC: Final = {"__consumer_offsets": 50}
 RECORDS: Final = 6
 COMMITTED: Final = {TopicPartition("orders", 0): 3, TopicPartition("orders", 2): 3}
 LIFETIME_S: Final = 120.0
@@ -31,7 +33,7 @@ class Stage:
     def __init__(self, log: Log, case: Case) -> None:
         self._log = log
         self._topic = case.variant.topic
-        self._broker = ScriptedBroker(nodes=2, topics=TOPICS, lifetime_s=LIFETIME_S)
+        self._broker = ScriptedBroker(nodes=2, topics=TOPICS | OFFSETS_TOPIC, lifetime_s=LIFETIME_S)
         self._problem = ""
 
     def __enter__(self) -> Stage:

@@ -27,6 +27,8 @@ from groupspec.impl.network.wire import Fields, Node
 SOFTWARE_NAME = "groupspec"
 SOFTWARE_VERSION = "0.1"
 _GROUP_KEY_TYPE = 0
+INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+"""org.apache.kafka.common.internals.Topic.isInternal: patterns do not match these (exclude.internal.topics)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ def _write_metadata(response: MetadataResponse, context: Context) -> Fields:
                 "error_code": topic.error,
                 "name": topic.topic,
                 "topic_id": context.topic_ids.id_of(topic.topic),
+                "is_internal": topic.topic in INTERNAL_TOPICS,
                 "partitions": [
                     {
                         "error_code": partition.error,

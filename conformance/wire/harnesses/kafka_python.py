@@ -1,7 +1,7 @@
 """The harness of kafka-python.
 
-Its listener is the blocking one, as in Java. kafka-python runs it on its I/O thread, which its documentation says; the
-harness reports the thread, and the rule about it (C5) judges.
+Its listener is the blocking one, as in Java, but kafka-python runs it on its I/O loop, as its documentation of the listener
+says: it does not offer `listener_in_poll`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ class KafkaPython(Harness):
         "cooperative",
         "listener",
         "lost_callback",
-        "listener_in_poll",
         "join_needs_poll",
         "pull",
         "poll_interval",

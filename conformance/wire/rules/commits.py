@@ -135,13 +135,13 @@ def an_unanswered_commit_is_not_sent_again(history: History) -> Iterator[Finding
     interval_us = INTERVAL_OVER * history.settings.auto_commit_interval_ms
     for earlier, later in pairwise(sent):
         ended = earlier.ended_before(later.sent_us) or history.connections_closed(earlier.sent_us, later.sent_us)
-        due = later.sent_us - earlier.sent_us >= interval_us
+        apart = history.apart_ms(earlier.sent_us, later.sent_us)
+        due = 1000 * apart >= interval_us
         if (
             not ended
             and not due
             and not any(earlier.sent_us - history.slack_us < at <= later.sent_us for at in reasons)
         ):
-            apart = (later.sent_us - earlier.sent_us) / 1000
             yield broken(
                 f"an OffsetCommit {apart:.0f} ms after one that was still unanswered, without a reason", later.sent_us
             )

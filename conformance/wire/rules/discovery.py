@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Final
 
 from groupspec.conformance.wire import protocol
@@ -63,23 +62,27 @@ def coordinator_is_kept(history: History) -> Iterator[Finding]:
 
 @checks("D2")
 def lookups_are_shared(history: History) -> Iterator[Finding]:
-    """Who needs the coordinator shares the lookup that is out, or gives it up when the retry backoff has passed.
+    """Who needs the coordinator shares the lookup that is out; one may be given up for another once per retry backoff.
 
-    Java's heartbeat thread does the latter (AbstractCoordinator.HeartbeatThread.run, clearFindCoordinatorFuture): a lookup that
-    waits behind a Fetch on its connection is followed by another one.
+    Java's heartbeat thread does so (AbstractCoordinator.HeartbeatThread.run, clearFindCoordinatorFuture) every
+    retry.backoff.ms, and then the application's next poll may ask at once: so the second within a backoff is allowed, and the
+    third is not.
     """
     lookups = history.of("FindCoordinator")
     least_ms = history.settings.retry_backoff_ms * JITTER
-    for earlier, later in pairwise(lookups):
-        ended = earlier.ended_before(later.sent_us)
-        apart = (later.sent_us - earlier.sent_us) / 1000
-        if ended or history.connections_closed(earlier.sent_us, later.sent_us):
-            yield held("the next FindCoordinator came after the answer to the one before", later.sent_us)
-        elif apart >= least_ms:
-            yield held(f"a FindCoordinator unanswered for {apart:.0f} ms was given up for another", later.sent_us)
-        else:
-            reason = f"a second FindCoordinator {apart:.0f} ms after one that was still unanswered"
+    for number, later in enumerate(lookups[1:], 1):
+        out = [
+            earlier
+            for earlier in lookups[:number]
+            if not earlier.ended_before(later.sent_us)
+            and not history.connections_closed(earlier.sent_us, later.sent_us)
+            and history.apart_ms(earlier.sent_us, later.sent_us) < least_ms
+        ]
+        if len(out) > 1:
+            reason = f"{len(out) + 1} FindCoordinators within the retry backoff, none of which was answered"
             yield broken(f"{reason} (retry.backoff.ms={history.settings.retry_backoff_ms})", later.sent_us)
+        else:
+            yield held("FindCoordinator was shared, or given up for another once per retry backoff", later.sent_us)
     if len(lookups) == 1:
         yield held("one FindCoordinator was sent", lookups[0].sent_us)
 
@@ -111,7 +114,7 @@ def lookups_are_spaced(history: History) -> Iterator[Finding]:
         again = history.first("FindCoordinator", answered_us)
         if again is None:
             continue
-        apart = (again.sent_us - exchange.sent_us) / 1000
+        apart = history.apart_ms(exchange.sent_us, again.sent_us)
         polled = any(exchange.sent_us <= poll.started_us <= again.sent_us for poll in history.polls)
         reason = f"the next FindCoordinator came {apart:.0f} ms after one that failed"
         if apart >= least_ms:

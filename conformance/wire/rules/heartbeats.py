@@ -258,7 +258,7 @@ def unanswered_heartbeats_are_not_repeated(history: History) -> Iterator[Finding
     least_ms = SOONER * history.settings.heartbeat_interval_ms
     slow_us = 1500 * history.settings.heartbeat_interval_ms
     for earlier, later in pairwise(beats):
-        apart = (later.sent_us - earlier.sent_us) / 1000
+        apart = history.apart_ms(earlier.sent_us, later.sent_us)
         if earlier.answer is not None and not earlier.ended_before(later.sent_us) and apart < least_ms:
             yield broken(f"a second Heartbeat {apart:.0f} ms after one that was still unanswered", later.sent_us)
     for beat in beats:

@@ -104,7 +104,7 @@ def commit_at_each_poll(story: Story) -> None:
 SPOILED: tuple[tuple[str, str, Callable[[], Story], Spoil], ...] = (
     ("D1", "no lookup after NOT_COORDINATOR", stories.moved_coordinator, drop("FindCoordinator", 600)),
     ("D1", "a lookup after REBALANCE_IN_PROGRESS", stories.eager_rebalance, lambda s: s.lookup(620)),
-    ("D2", "two lookups at a time", stories.eager_rebalance, lambda s: s.lookup(1.5)),
+    ("D2", "three lookups at a time", stories.eager_rebalance, both(lambda s: s.lookup(1.4), lambda s: s.lookup(1.5))),
     ("D2", "no second lookup", stories.moved_coordinator, drop("FindCoordinator", 700)),
     ("D3", "no backoff between lookups", stories.moved_coordinator, lambda s: s.lookup(620, node=2)),
     ("D4", "a request to another node", stories.eager_rebalance, lambda s: s.heartbeat(1_200, 2, node=2)),
@@ -191,6 +191,7 @@ SPOILED: tuple[tuple[str, str, Callable[[], Story], Spoil], ...] = (
 ALLOWED: tuple[tuple[str, str, Callable[[], Story], Spoil], ...] = (
     # AbstractCoordinator.HeartbeatThread.run clears findCoordinatorFuture, and asks again after retry.backoff.ms
     ("D2", "a lookup behind a Fetch is given up for another", stories.moved_coordinator, both(drop("FindCoordinator", 600), lambda s: s.lookup(615, error="COORDINATOR_NOT_AVAILABLE", ms=150), lambda s: s.lookup(720, node=2, ms=60))),
+    ("D2", "and the next poll asks at once", stories.moved_coordinator, both(drop("FindCoordinator", 600), lambda s: s.lookup(615, node=2, ms=60), lambda s: s.lookup(616, node=2, ms=60))),
     # it spaces attempts: asked 991.2, failed 1067.8, asked 1111.6
     ("D3", "a lookup that failed late", stories.moved_coordinator, both(drop("FindCoordinator", 600), lambda s: s.lookup(615, error="COORDINATOR_NOT_AVAILABLE", ms=100), lambda s: s.lookup(720, node=2))),
     # ensureCoordinatorReady sleeps no longer than the poll that called it
@@ -277,4 +278,35 @@ def test_nobody_is_blamed_for_a_machine_that_stood_still() -> None:
     drop("Heartbeat", 1_200, 1_700)(story)
     history = story.history()
     assert judge("H2", history).verdict is Verdict.FAIL
-    assert judge("H2", replace(history, stalls_us=((1_250_000, 1_650_000),))).verdict is Verdict.PASS
+    assert judge("H2", replace(history, stalls_us=((1_250_000, 1_650_000),))).verdict not in BROKEN
+    waited = judge("H2", replace(history, waits_us=((1_200_000, 1_500_000, 250_000),)))
+    assert waited.verdict not in BROKEN
+    assert "250 ms the client's wait for a processor" in waited.reason
+
+
+def test_what_only_a_machine_that_stood_still_excuses_says_nothing() -> None:
+    story = Story()
+    story.join(5, 1)
+    story.sync(10, 1, ms=700)
+    history = story.history()
+    assert judge("H1", history).verdict is Verdict.DEVIATION
+    excused = judge("H1", replace(history, stalls_us=((100_000, 500_000),)))
+    assert excused.verdict is Verdict.UNTESTABLE
+    assert "400 ms the kit's" in excused.reason
+
+
+def test_a_flood_of_the_client_s_own_is_no_excuse() -> None:
+    story = Story()
+    story.join(5, 1)
+    story.sync(10, 1, ms=700)
+    for number in range(3_000):
+        story.fetch(100 + number / 10, {BOTH[0]: 0})
+    assert judge("H1", replace(story.history(), stalls_us=((100_000, 500_000),))).verdict is Verdict.DEVIATION
+
+
+def test_what_a_stall_of_the_kit_pushed_together_was_not_sent_together() -> None:
+    story = stories.held_heartbeat_at_close()
+    story.heartbeat(640, 1)
+    history = story.history()
+    assert judge("H7", history).verdict in BROKEN
+    assert judge("H7", replace(history, stalls_us=((530_000, 609_000),))).verdict is Verdict.PASS

@@ -1,0 +1,31 @@
+"""The stage is like a real cluster where a client could notice that it is not."""
+
+from __future__ import annotations
+
+import socket
+
+from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
+from groupspec.conformance.wire.log import Log
+from groupspec.conformance.wire.scenario import all_cases
+from groupspec.conformance.wire.stage import Stage
+from groupspec.impl.core.messages import ErrorCode, MetadataRequest, MetadataResponse
+from groupspec.impl.network.codec import decode_response, encode_request
+from groupspec.impl.network.frames import FrameReader, framed
+
+
+def test_the_offsets_topic_is_there_and_internal() -> None:
+    """Sarama asks for it before it asks for a coordinator again, and waited 7.5 s for a topic that was not there."""
+    with Stage(Log(), all_cases()[0]) as stage:
+        host, _, port = stage.bootstrap.split(",")[0].partition(":")
+        with socket.create_connection((host, int(port)), 10) as peer:
+            peer.sendall(framed(encode_request(MetadataRequest(("__consumer_offsets", "orders")), 1, 7, "test")))
+            frames = FrameReader(1 << 20)
+            while not (answer := list(frames.feed(peer.recv(65536)))):
+                pass
+    [frame] = answer
+    _, metadata = decode_response("Metadata", 1, frame)
+    assert isinstance(metadata, MetadataResponse)
+    topics = {topic.topic: (len(topic.partitions), topic.error) for topic in metadata.topics}
+    assert topics == {"__consumer_offsets": (50, ErrorCode.NONE), "orders": (4, ErrorCode.NONE)}
+    name = b"__consumer_offsets"
+    assert frame[frame.index(name) + len(name)] == 1, "is_internal follows the name in version 1"
