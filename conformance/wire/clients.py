@@ -46,10 +46,10 @@ def _in_python(name: str, module: str, package: str) -> Client:
 IN_PYTHON: Final = {
     client.name: client
     for client in (
-        _in_python("reference", "reference", "groupspec.impl"),
-        _in_python("kafka-python", "kafka_python", "kafka"),
-        _in_python("aiokafka", "aiokafka", "aiokafka"),
-        _in_python("confluent-kafka", "confluent_kafka", "confluent_kafka"),
+        _in_python("reference", "reference_client", "groupspec.impl"),
+        _in_python("kafka-python", "kafka_python_client", "kafka"),
+        _in_python("aiokafka", "aiokafka_client", "aiokafka"),
+        _in_python("confluent-kafka", "confluent_kafka_client", "confluent_kafka"),
     )
 }
 BUILT_IN: Final = (*IN_PYTHON, *BUILDS)

@@ -87,12 +87,21 @@ class HarnessProcess:
 
     def send(self, command: protocol.AnyCommand) -> None:
         """Write one command; a harness that is gone is noticed by the reader, not here."""
-        line = protocol.encode(command)
+        self.send_line(protocol.encode(command))
+
+    def send_line(self, line: bytes) -> None:
+        """Write a line as it is."""
         self._log.note("command", line.decode())
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError, ValueError):
             self._process.stdin.write(line + b"\n")
             self._process.stdin.flush()
+
+    def end_input(self) -> None:
+        """Close its stdin, as the kit's death would."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
 
     def stderr_tail(self) -> str:
         """The last lines of its stderr."""

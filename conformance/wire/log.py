@@ -95,6 +95,11 @@ class Log:
                     return None
                 self._changed.wait(left)
 
+    def as_it_came(self) -> list[Entry]:
+        """Everything so far, in the order in which the kit heard of it."""
+        with self._changed:
+            return list(self._entries)
+
     def in_order(self) -> list[Entry]:
         """Everything so far, by time."""
         with self._changed:

@@ -11,7 +11,9 @@ them. PROTOCOL.md tells the same on one page, for people who write a harness.
 
 from __future__ import annotations
 
+import difflib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -37,6 +39,19 @@ FEATURES: Final = {
 }
 """What a client may offer beyond the group protocol. A rule that needs more than a client offers is UNSUPPORTED for it."""
 
+
+def misspelt_features(names: Iterable[str]) -> list[str]:
+    """What is wrong with the features of a startup_complete, a sentence for each that there is not."""
+    problems = []
+    for name in sorted(set(names) - set(FEATURES)):
+        close = difflib.get_close_matches(name, FEATURES, 1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        problems.append(f"there is no feature {name!r}{hint}")
+    return problems
+
+
+Feature = Annotated[str, Meta(extra_json_schema={"enum": list(FEATURES)})]
+"""The schema lists them; reading accepts any, so that a misspelt one can be told as such (see `misspelt_features`)."""
 Port = Annotated[int, Meta(ge=1)]
 Milliseconds = Annotated[int, Meta(ge=0)]
 Offset = Annotated[int, Meta(ge=-1)]
@@ -128,7 +143,7 @@ class StartupComplete(Event, frozen=True, tag="startup_complete"):
 
     client: str
     version: str
-    features: list[str] = msgspec.field(default_factory=list)
+    features: list[Feature] = msgspec.field(default_factory=list)
     protocol: int = VERSION
 
 

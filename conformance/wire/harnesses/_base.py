@@ -45,8 +45,8 @@ class Output:
 
     def say(self, event: Event) -> None:
         """One line, stamped now."""
-        line = protocol.encode(_stamped(event)) + b"\n"
         with self._lock:
+            line = protocol.encode(_stamped(event)) + b"\n"
             while line:
                 line = line[os.write(self._descriptor, line) :]
 
@@ -182,6 +182,7 @@ class Harness(ABC):
             elif isinstance(command, protocol.Commit):
                 self._commit()
             else:
+                polls.stop()
                 self.unsubscribe()
         except Unsupported:
             raise

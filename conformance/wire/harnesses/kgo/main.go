@@ -140,6 +140,7 @@ func (h *harness) carryOut(c *command) {
 	case "commit":
 		h.commit()
 	case "unsubscribe":
+		h.polling = false
 		h.client.LeaveGroup()
 	default:
 		fmt.Fprintln(os.Stderr, "harness: unsupported: the command", c.Command)

@@ -119,7 +119,10 @@ public final class Harness {
                 }
                 case "stop_polling" -> polling = false;
                 case "commit" -> commit();
-                case "unsubscribe" -> consumer.unsubscribe();
+                case "unsubscribe" -> {
+                    polling = false;
+                    consumer.unsubscribe();
+                }
                 default -> {
                     System.err.println("harness: unsupported: the command " + name);
                     System.exit(127);

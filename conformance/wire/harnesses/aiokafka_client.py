@@ -53,6 +53,7 @@ class AioKafka(Harness):
             session_timeout_ms=settings.session_timeout_ms,
             heartbeat_interval_ms=settings.heartbeat_interval_ms,
             max_poll_interval_ms=settings.max_poll_interval_ms,
+            rebalance_timeout_ms=settings.max_poll_interval_ms,  # in aiokafka a setting of its own
             request_timeout_ms=settings.request_timeout_ms,
             retry_backoff_ms=settings.retry_backoff_ms,
             enable_auto_commit=settings.auto_commit,

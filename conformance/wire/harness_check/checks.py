@@ -1,0 +1,440 @@
+"""What a harness has to get right: one small function for each thing, over the logs of the stories.
+
+A function yields a sentence for each thing that is wrong, with what was expected; none: the check passes. It raises NotOffered
+where the client lacks what the check is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final, TypeVar
+
+from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.harness_check.sessions import (
+    CLIENT_ID,
+    ENDS_WITHIN_S,
+    SETTINGS,
+    STARTS_WITHIN_S,
+    Session,
+)
+from groupspec.conformance.wire.log import Entry
+from groupspec.conformance.wire.stage import GROUP
+from groupspec.impl.core.messages import FetchRequest, JoinGroupRequest
+
+CALLBACKS: Final = (protocol.PartitionsAssigned, protocol.PartitionsRevoked, protocol.PartitionsLost)
+EXPECTED_OFFSETS: Final = {0: (3, 5), 1: (0, 5), 2: (3, 5), 3: (0, 5)}
+"""What there is to be read of each partition of `orders`: see Stage."""
+BACKWARDS_US: Final = 100_000
+"""Stamps are made by several threads: a line may be a little older than the one before it."""
+SLACK_MS: Final = 250
+"""Between a stamp and what it is about, on a machine that is busy."""
+
+
+class NotOffered(Exception):
+    """The check is about something that the client does not offer."""
+
+
+Message = TypeVar("Message")
+Sessions = Mapping[str, Session]
+Function = Callable[[Sessions], Iterator[str]]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing to get right.
+
+    Attributes:
+        id: Its name in the output.
+        about: What is right.
+        section: Where PROTOCOL.md says so.
+        advice: What to look at when it is wrong.
+        find: Yields what is wrong.
+    """
+
+    id: str
+    about: str
+    section: str
+    advice: str
+    find: Function
+
+
+CHECKS: Final[dict[str, Check]] = {}
+
+
+def check(identifier: str, section: str, advice: str) -> Callable[[Function], Function]:
+    """Registers a function; the first line of its docstring says what is right."""
+
+    def register(function: Function) -> Function:
+        about = (function.__doc__ or "").strip().partition("\n")[0].rstrip(".")
+        CHECKS[identifier] = Check(identifier, about, section, advice, function)
+        return function
+
+    return register
+
+
+@check("startup", "Events", "write startup_complete first, with client, version, features and protocol")
+def starts(sessions: Sessions) -> Iterator[str]:
+    """The first line is a startup_complete, within 15 s."""
+    for session in sessions.values():
+        lines = [entry for entry in session.came if entry.event is not None]
+        if not lines:
+            how = session.ending.describe() if session.ending else f"nothing came within {STARTS_WITHIN_S:.0f} s"
+            yield f"no startup_complete: {how}"
+            return
+        hello = lines[0].event
+        if not isinstance(hello, protocol.StartupComplete):
+            yield f"the first line is {lines[0].kind}, not startup_complete"
+            return
+        if hello.protocol != protocol.VERSION:
+            yield f"it speaks version {hello.protocol} of the protocol; the kit speaks {protocol.VERSION}"
+            return
+
+
+@check("features", "Features", "spell features as PROTOCOL.md does; a client has eager, cooperative, or both")
+def features_are_known(sessions: Sessions) -> Iterator[str]:
+    """Every feature is one that the protocol has, and eager or cooperative is among them."""
+    features = sessions["reads"].features
+    yield from protocol.misspelt_features(features)
+    if not features & {"eager", "cooperative"}:
+        yield "neither eager nor cooperative is offered: no scenario could be run"
+
+
+@check("stdout", "Ends", "send everything that is no event to stderr, also what the client's libraries print")
+def stdout_is_clean(sessions: Sessions) -> Iterator[str]:
+    """Nothing but events is on stdout."""
+    for session in sessions.values():
+        if session.ending is not None and session.ending.broken:
+            yield f"{session.ending.broken} (in the story {session.story!r})"
+            return
+
+
+@check("command_done", "Commands", "answer each command but close with one command_done, also when it raised")
+def commands_are_answered(sessions: Sessions) -> Iterator[str]:
+    """Each command but close is answered by one command_done of its name, in order."""
+    for session in sessions.values():
+        if session.not_offered:
+            continue
+        sent = [name for _, name in session.commands() if name != "close"]
+        answers = [e.event.command for e in session.events(protocol.CommandDone)]  # type: ignore[union-attr]  # filtered
+        if answers != sent:
+            yield f"in the story {session.story!r} the commands were {sent}, and command_done came for {answers}"
+
+
+@check("clock", "Events", "stamp with CLOCK_MONOTONIC, in microseconds, when the thing happens")
+def the_clock_is_the_kits(sessions: Sessions) -> Iterator[str]:
+    """at_us is on the system's monotonic clock, in microseconds."""
+    for session in sessions.values():
+        last_us = 0
+        for entry in session.came:
+            stamp = entry.event.at_us if entry.event is not None else None
+            if stamp is None:
+                continue
+            if stamp != entry.at_us:
+                yield f"{entry.kind} says {stamp}, and came at {entry.at_us}: before the process started, or in the future"
+                return
+            if stamp < last_us - BACKWARDS_US:
+                yield f"{entry.kind} says {stamp}, the line before it {last_us}: the clock runs backwards"
+                return
+            last_us = max(last_us, stamp)
+        for done in session.events(protocol.CommandDone):
+            asked = [at_us for at_us, name in session.commands() if name == done.event.command]  # type: ignore[union-attr]
+            if asked and done.at_us < asked[0]:
+                yield f"command_done says {done.at_us}, before the command was sent at {asked[0]}"
+                return
+
+
+@check("settings", "Settings", "pass every setting of configure on to the client, also those that have a default")
+def settings_are_passed_on(sessions: Sessions) -> Iterator[str]:
+    """What configure says shows on the wire."""
+    joins = [e for session in sessions.values() for e in session.requests("JoinGroup")]
+    if not joins:
+        yield "no JoinGroup was ever sent"
+        return
+    for session in sessions.values():
+        yield from _join_settings(session)
+    wire = [
+        e for session in sessions.values() for e in session.came if e.kind == "request" and e.client_id != CLIENT_ID
+    ]
+    if wire:
+        yield f"client_id is {CLIENT_ID!r}, and {wire[0].api} carries {wire[0].client_id!r}"
+    waits = {_content(e, FetchRequest).max_wait_ms for s in sessions.values() for e in s.requests("Fetch")}
+    if waits - {SETTINGS.fetch_max_wait_ms}:
+        yield f"fetch_max_wait_ms is {SETTINGS.fetch_max_wait_ms}, and Fetch asks for {sorted(waits)}"
+    yield from _heartbeat_interval(sessions["reads"])
+
+
+def _join_settings(session: Session) -> Iterator[str]:
+    for entry in session.requests("JoinGroup")[:1]:
+        join = _content(entry, JoinGroupRequest)
+        if join.group_id != GROUP:
+            yield f"group_id is {GROUP!r}, and JoinGroup carries {join.group_id!r}"
+        if join.session_timeout_ms != SETTINGS.session_timeout_ms:
+            yield f"session_timeout_ms is {SETTINGS.session_timeout_ms}, and JoinGroup carries {join.session_timeout_ms}"
+        if "poll_interval" in session.features and join.rebalance_timeout_ms != SETTINGS.max_poll_interval_ms:
+            yield (
+                f"max_poll_interval_ms is {SETTINGS.max_poll_interval_ms}, and JoinGroup carries a rebalance timeout "
+                f"of {join.rebalance_timeout_ms}"
+            )
+        names = [name for name, _ in join.protocols]
+        cooperative = session.settings.rebalance == "cooperative"
+        if cooperative != ("cooperative-sticky" in names):
+            yield f"rebalance is {session.settings.rebalance}, and JoinGroup offers {names} (see Assignors)"
+
+
+def _heartbeat_interval(session: Session) -> Iterator[str]:
+    """The shortest gap between two heartbeats is the interval; a busy machine makes gaps longer only."""
+    beats = [e.at_us for e in session.requests("Heartbeat")]
+    gaps = sorted((later - earlier) / 1000 for earlier, later in pairwise(beats))
+    interval = SETTINGS.heartbeat_interval_ms
+    if len(gaps) >= 2 and not interval / 2 <= gaps[len(gaps) // 2] <= interval + 3 * SLACK_MS:
+        yield f"heartbeat_interval_ms is {interval}, and heartbeats came every {gaps[len(gaps) // 2]:.0f} ms"
+    if not gaps:
+        yield f"heartbeat_interval_ms is {interval}, and fewer than two heartbeats came"
+
+
+@check("unknown fields", "Commands", "ignore fields that you do not know: a later kit may send more")
+def unknown_fields_are_ignored(sessions: Sessions) -> Iterator[str]:
+    """A field of a later version in a command changes nothing."""
+    session = sessions["auto-commit"]
+    errors = session.events(protocol.ErrorRaised)
+    if errors:
+        yield f"commands with an unknown field lead to: {errors[0].text[:200]}"
+    elif not session.requests("JoinGroup"):
+        yield "after commands with an unknown field nothing joins" + _stderr(session)
+
+
+@check("polls", "Events", "say poll_started before and poll_returned after each poll, with what it took and returned")
+def polls_are_told(sessions: Sessions) -> Iterator[str]:
+    """poll_started and poll_returned alternate, with the timeout asked for and the time it took."""
+    _needs(sessions, "pull")
+    for session in sessions.values():
+        polls = session.events(protocol.PollStarted, protocol.PollReturned)
+        for earlier, later in pairwise(polls):
+            if earlier.kind == later.kind:
+                yield f"{earlier.kind} comes twice in a row in the story {session.story!r}"
+                return
+            if isinstance(later.event, protocol.PollReturned):
+                yield from _elapsed(earlier, later, later.event)
+    asked = {60, 40}
+    told = {e.event.poll_ms for e in sessions["reads"].events(protocol.PollStarted)}  # type: ignore[union-attr]
+    if told and told != asked:
+        yield f"poll_ms was {sorted(asked)}, and poll_started says {sorted(told)}"
+    if not told:
+        yield "no poll_started came (a client without polls does not declare the feature pull)"
+
+
+def _elapsed(started: Entry, returned: Entry, event: protocol.PollReturned) -> Iterator[str]:
+    between_ms = (returned.at_us - started.at_us) / 1000
+    if not between_ms - SLACK_MS <= event.elapsed_ms <= between_ms + 5:
+        yield f"elapsed_ms is {event.elapsed_ms}, and {between_ms:.0f} ms lie between poll_started and poll_returned"
+
+
+@check("times", "Commands", "count the polls of a poll with times")
+def times_is_kept(sessions: Sessions) -> Iterator[str]:
+    """A poll with times 3 polls three times."""
+    _needs(sessions, "pull")
+    session = sessions["reads"]
+    if "three polls" not in session.sent or "polled three times, end" not in session.sent:
+        yield "the story did not come so far"
+        return
+    since = session.sent["stopped polling, end"]
+    polls = [e for e in session.events(protocol.PollStarted) if e.at_us > since]
+    if len(polls) != 3:
+        yield f"times was 3, and {len(polls)} polls were started"
+
+
+@check("stop_polling", "Commands", "answer stop_polling when the poll in progress has returned, and poll no more")
+def stop_polling_stops(sessions: Sessions) -> Iterator[str]:
+    """After stop_polling is done nothing is polled."""
+    session = sessions["reads"]
+    if session.not_offered:
+        raise NotOffered("the harness ends with exit code 127 at a command of this story")
+    if "stopped polling" not in session.sent:
+        yield "the story did not come so far"
+        return
+    start, end = session.sent["stopped polling"], session.sent["stopped polling, end"]
+    polls = [e for e in session.events(protocol.PollStarted) if start < e.at_us < end]
+    if polls:
+        yield f"{len(polls)} polls were started in the {(end - start) / 1000:.0f} ms after stop_polling was done"
+    told = session.events(protocol.PollStarted, protocol.PollReturned)
+    before = [e for e in told if e.at_us <= start]
+    if before and before[-1].kind == "poll_started":
+        yield "stop_polling was done before the poll in progress had returned"
+
+
+@check("records", "Events", "say each record once, with the first and last offset and the number of each partition")
+def records_are_told(sessions: Sessions) -> Iterator[str]:
+    """records_consumed names what was there to be read, each offset once, and poll_returned counts the same."""
+    session = sessions["reads"]
+    seen: dict[int, list[int]] = {}
+    pending = 0
+    for entry in session.events(protocol.RecordsConsumed, protocol.PollReturned):
+        if isinstance(entry.event, protocol.RecordsConsumed):
+            pending += entry.event.count
+            if entry.event.count != sum(part.count for part in entry.event.partitions):
+                yield f"count is not the sum of its partitions' in {entry.text[:200]}"
+            for part in entry.event.partitions:
+                seen.setdefault(part.partition, []).extend(range(part.min_offset, part.max_offset + 1))
+        elif isinstance(entry.event, protocol.PollReturned):
+            if entry.event.count != pending:
+                yield f"poll_returned counts {entry.event.count} records, records_consumed {pending}"
+            pending = 0
+    for partition, (first, last) in EXPECTED_OFFSETS.items():
+        expected = list(range(first, last + 1))
+        if seen.get(partition, []) != expected:
+            yield f"orders-{partition}: offsets {expected} were there to be read, told were {seen.get(partition, [])}"
+
+
+@check("callbacks", "Callbacks", "put a lock around the listener: callback, wait, callback_returned, then the next")
+def callbacks_are_serialised(sessions: Sessions) -> Iterator[str]:
+    """Each callback is followed by its callback_returned, one callback at a time."""
+    _needs(sessions, "listener")
+    for session in sessions.values():
+        running: str | None = None
+        for entry in session.events(*CALLBACKS, protocol.CallbackReturned):
+            if isinstance(entry.event, protocol.CallbackReturned):
+                if entry.event.callback != running:
+                    yield f"{entry.event.callback} returned, and {running or 'no callback'} was running"
+                    return
+                running = None
+            elif running is not None:
+                yield f"{entry.kind} begins while {running} has not returned"
+                return
+            else:
+                running = entry.kind
+    if not any(_names_all(entry) for entry in sessions["reads"].events(protocol.PartitionsAssigned)):
+        yield "no partitions_assigned names the four partitions of orders that were assigned"
+
+
+def _names_all(entry: Entry) -> bool:
+    return len(getattr(entry.event, "partitions", ())) == len(EXPECTED_OFFSETS)
+
+
+@check("callback_ms", "Callbacks", "wait callback_ms in each callback, before callback_returned")
+def callbacks_take_their_time(sessions: Sessions) -> Iterator[str]:
+    """Each callback takes callback_ms."""
+    _needs(sessions, "listener")
+    for session in sessions.values():
+        for begun, ended in pairwise(session.events(*CALLBACKS, protocol.CallbackReturned)):
+            took_ms = (ended.at_us - begun.at_us) / 1000
+            if isinstance(ended.event, protocol.CallbackReturned) and took_ms < SETTINGS.callback_ms - 5:
+                yield f"{begun.kind} took {took_ms:.0f} ms, callback_ms is {SETTINGS.callback_ms}"
+                return
+
+
+@check("auto_commit", "Settings", "pass auto_commit on; where a listener replaces the client's commit, commit in it")
+def positions_are_committed_as_configured(sessions: Sessions) -> Iterator[str]:
+    """auto_commit true commits at close; false commits nothing that was not asked for."""
+    _needs(sessions, "auto_commit")
+    for name in ("reads", "unsubscribe"):
+        if sessions[name].requests("OffsetCommit"):
+            yield f"auto_commit was false, and OffsetCommit was sent in the story {name!r}"
+    session = sessions["auto-commit"]
+    if "close is sent" in session.sent and not session.requests("OffsetCommit"):
+        yield "auto_commit was true, and nothing was committed until close() had returned"
+
+
+@check("commit", "Commands", "commit, wait for it, say offsets_committed, then command_done")
+def commit_is_carried_out(sessions: Sessions) -> Iterator[str]:
+    """The command commit commits the positions and says which."""
+    session = _offered(sessions, "commit")
+    outcomes = session.events(protocol.OffsetsCommitted)
+    if not outcomes:
+        yield "no offsets_committed after commit" + _stderr(session)
+        return
+    first = outcomes[0].event
+    assert isinstance(first, protocol.OffsetsCommitted)
+    told = {(each.partition, each.offset) for each in first.offsets}
+    expected = {(partition, last + 1) for partition, (_, last) in EXPECTED_OFFSETS.items()}
+    if not first.success:
+        yield f"the commit failed: {first.error}"
+    elif told != expected:
+        yield f"the positions were {sorted(expected)} (partition, offset), committed were {sorted(told)}"
+    elif not session.requests("OffsetCommit"):
+        yield "offsets_committed says success, and no OffsetCommit was sent"
+
+
+@check("failed commit", "Commands", "say offsets_committed with success false and the error, then command_done")
+def a_failed_commit_is_told(sessions: Sessions) -> Iterator[str]:
+    """A commit that the broker refuses is told as such."""
+    session = _offered(sessions, "commit")
+    outcomes = session.events(protocol.OffsetsCommitted)
+    if len(outcomes) < 2:
+        yield "no offsets_committed for the second commit, which the broker refused"
+        return
+    second = outcomes[1].event
+    assert isinstance(second, protocol.OffsetsCommitted)
+    if second.success:
+        yield "the broker answered GROUP_AUTHORIZATION_FAILED, and offsets_committed says success"
+    elif not second.error:
+        yield "offsets_committed says that the commit failed, and not why"
+
+
+@check("unsubscribe", "Commands", "unsubscribe, wait until the listener has been called, then command_done")
+def unsubscribe_gives_up(sessions: Sessions) -> Iterator[str]:
+    """After unsubscribe nothing of the topic is read."""
+    session = _offered(sessions, "unsubscribe")
+    if "unsubscribed" not in session.sent:
+        yield "the story did not come so far" + _stderr(session)
+        return
+    late = [e for e in session.events(protocol.RecordsConsumed) if e.at_us > session.sent["unsubscribed"]]
+    if late:
+        yield f"records came after unsubscribe was done: {late[0].text[:200]}"
+
+
+@check("errors", "Events", "say error for what a call raises, and for what the client reports")
+def errors_are_told(sessions: Sessions) -> Iterator[str]:
+    """What the client tells the application is told to the kit: here JoinGroup is refused for good."""
+    session = sessions["refused"]
+    if not session.events(protocol.ErrorRaised):
+        yield "JoinGroup was answered GROUP_AUTHORIZATION_FAILED, and no error came"
+
+
+@check("close", "Ends", "say shutdown_requested, close the client, say shutdown_complete, end with exit code 0")
+def close_ends_the_process(sessions: Sessions) -> Iterator[str]:
+    """close: shutdown_requested, shutdown_complete, nothing more, exit code 0, within 10 s."""
+    for session in sessions.values():
+        if "close is sent" not in session.sent or session.not_offered:
+            continue
+        names = [e.kind for e in session.came if e.event is not None and not isinstance(e.event, protocol.PollReturned)]
+        if "shutdown_requested" not in names:
+            yield f"no shutdown_requested in the story {session.story!r}"
+        elif names[-1] != "shutdown_complete":
+            yield f"the last event in the story {session.story!r} is {names[-1]}, not shutdown_complete"
+        if not session.ended_in_time:
+            yield f"the process was there {ENDS_WITHIN_S:.0f} s after close in the story {session.story!r}"
+        elif session.ending is not None and session.ending.exit_code != 0 and not session.ending.broken:
+            yield f"the exit code after close is {session.ending.exit_code} in the story {session.story!r}, not 0"
+
+
+@check("end of stdin", "Ends", "end the process some seconds after stdin has ended, whatever the client is doing")
+def the_end_of_stdin_ends_it(sessions: Sessions) -> Iterator[str]:
+    """When stdin ends, in the middle of a long poll, the process ends within 10 s."""
+    session = sessions["end of stdin"]
+    if "stdin is closed" not in session.sent:
+        yield "the story did not come so far" + _stderr(session)
+    elif not session.ended_in_time:
+        yield f"the process was there {ENDS_WITHIN_S:.0f} s after stdin had ended: it would outlive a kit that is killed"
+
+
+def _needs(sessions: Sessions, feature: str) -> None:
+    if feature not in sessions["reads"].features:
+        raise NotOffered(f"the client does not offer {feature}")
+
+
+def _offered(sessions: Sessions, story: str) -> Session:
+    if sessions[story].not_offered:
+        raise NotOffered(f"the harness ends with exit code 127 at {story}: no scenario needs it yet")
+    return sessions[story]
+
+
+def _stderr(session: Session) -> str:
+    last = session.stderr.strip().splitlines()[-1:]
+    return f"; its stderr ends: {last[0][:200]}" if last else ""
+
+
+def _content(entry: Entry, kind: type[Message]) -> Message:
+    assert isinstance(entry.message, kind)
+    return entry.message

@@ -1,0 +1,102 @@
+"""Runs the stories, applies the checks, and says what came of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
+from groupspec.conformance.wire.clients import Client
+from groupspec.conformance.wire.harness_check.checks import CHECKS, Check, NotOffered
+from groupspec.conformance.wire.harness_check.sessions import STORIES, Session, run_story
+from groupspec.conformance.wire.stalls import StallClock
+
+JOBS: Final = 3
+STILL_MS: Final = 1_000
+"""When the machine stood still for so long, what did not come in time says nothing about the harness."""
+
+
+class Outcome(Enum):
+    """What is said of one thing to get right."""
+
+    PASS = "PASS"
+    FAIL = "FAIL"
+    UNSUPPORTED = "UNSUPPORTED"
+    INCONCLUSIVE = "INCONCLUSIVE"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of one check; `found` says what is wrong, or why it was not judged."""
+
+    check: Check
+    outcome: Outcome
+    found: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What came of all checks, who the harness says it is, and the end of its stderr in the stories that went wrong."""
+
+    client: Client
+    name: str
+    version: str
+    features: tuple[str, ...]
+    results: tuple[Result, ...]
+    stderr: str
+
+    def count(self, outcome: Outcome) -> int:
+        """How many results are so."""
+        return sum(result.outcome is outcome for result in self.results)
+
+
+def check_harness(client: Client, told: Callable[[str], None] = lambda _: None) -> Checked:
+    """Tries a harness in every story; `told` is called when one is over.
+
+    The first story is told alone: a harness that does not even start is not started again.
+
+    Raises:
+        OSError: the kit's broker could not be started.
+    """
+
+    def tell(name: str) -> Session:
+        session = run_story(client, name)
+        told(name)
+        return session
+
+    with StallClock() as clock:
+        first, *others = STORIES
+        sessions = {first: tell(first)}
+        if sessions[first].features:
+            with ThreadPoolExecutor(JOBS) as pool:
+                sessions |= dict(zip(others, pool.map(tell, others), strict=True))
+        else:
+            sessions |= dict.fromkeys(others, sessions[first])
+        still_ms = max((end - start for start, end in clock.stalls_us()), default=0) / 1000
+    results = tuple(_result(check, sessions, still_ms) for check in CHECKS.values())
+    hello = next((e.event for e in sessions[first].came if e.kind == "startup_complete"), None)
+    return Checked(
+        client=client,
+        name=getattr(hello, "client", ""),
+        version=getattr(hello, "version", ""),
+        features=tuple(sorted(sessions[first].features)),
+        results=results,
+        stderr=next((session.stderr for session in sessions.values() if session.stderr), ""),
+    )
+
+
+def _result(check: Check, sessions: dict[str, Session], still_ms: float) -> Result:
+    try:
+        found = tuple(dict.fromkeys(check.find(sessions)))
+    except NotOffered as reason:
+        return Result(check, Outcome.UNSUPPORTED, (str(reason),))
+    if not found:
+        return Result(check, Outcome.PASS)
+    if still_ms >= STILL_MS:
+        return Result(
+            check, Outcome.INCONCLUSIVE, (*found, f"the machine stood still for {still_ms:.0f} ms: try again")
+        )
+    return Result(check, Outcome.FAIL, found)
