@@ -6,7 +6,6 @@ the harness, the kit or the machine does wrong makes the run INCONCLUSIVE; what 
 
 from __future__ import annotations
 
-import difflib
 import time
 import traceback
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,7 @@ from groupspec.conformance.wire.history import History, Settings
 from groupspec.conformance.wire.judging import Outcome, judge_run
 from groupspec.conformance.wire.kit import AUTO_COMMIT_INTERVAL_MS, CLOSE_WITHIN_MS, Kit, Missed, NotStarted
 from groupspec.conformance.wire.log import Entry, Log
-from groupspec.conformance.wire.protocol import EXIT_UNSUPPORTED, FEATURES
+from groupspec.conformance.wire.protocol import EXIT_UNSUPPORTED, FEATURES, misspelt_features
 from groupspec.conformance.wire.scenario import Case
 from groupspec.conformance.wire.stage import Stage
 from groupspec.conformance.wire.stalls import StallClock, Wait, WaitClock
@@ -151,14 +150,8 @@ def _tell(kit: Kit, process: HarnessProcess, run: _Run) -> None:
 
 def _misspelt(features: frozenset[str]) -> str:
     """What is wrong with the features that a harness names; "" if nothing is."""
-    unknown = sorted(features - set(FEATURES))
-    if not unknown:
-        return ""
-    said = []
-    for name in unknown:
-        close = difflib.get_close_matches(name, FEATURES, 1)
-        said.append(f"{name!r}" + (f" (is {close[0]!r} meant?)" if close else ""))
-    return f"the harness offers what is no feature: {', '.join(said)}; there are {', '.join(FEATURES)}"
+    problems = misspelt_features(features)
+    return f"the harness is wrong: {'; '.join(problems)}; there are {', '.join(FEATURES)}" if problems else ""
 
 
 def _how_the_process_ended(kit: Kit, process: HarnessProcess, run: _Run) -> None:
