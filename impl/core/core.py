@@ -215,11 +215,17 @@ class Core:
         self.connection.asked()
         self.membership.polled()
         self.metadata.polled()
-        self.offsets.polled()
+        self.offsets.demanded()
+
+    def demand(self) -> None:
+        """The application wants records, and the positions that this needs."""
+        self.offsets.demanded()
+        self.fetching.demand()
 
     def assign(self, event: Assign) -> None:
         """Manual assignment: no group, only its committed offsets (rule D8)."""
         self.subscription.assign_manually(event.partitions)
+        self.offsets.assignment_changed()
         self.metadata.polled()
         self.commits.assignment_changed()
 

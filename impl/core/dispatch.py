@@ -128,7 +128,7 @@ HANDLERS: dict[Key, Handler] = {
     ("Unsubscribe", ""):        event(Unsubscribe, lambda core, e: core.leaving.unsubscribe(e)),
     ("Assign", ""):             event(Assign, lambda core, e: core.assign(e)),
     ("Poll", ""):               event(Poll, lambda core, e: core.polled(e.raises)),
-    ("Fetch", ""):              event(Fetch, lambda core, e: core.fetching.demand()),
+    ("Fetch", ""):              event(Fetch, lambda core, e: core.demand()),
     ("Commit", ""):             event(Commit, lambda core, e: core.commits.commit(e)),
     ("FetchCommitted", ""):     event(FetchCommitted, lambda core, e: core.offsets.fetch_committed(e)),
     ("MetadataUpdate", ""):     event(MetadataUpdate, lambda core, e: core.metadata.refresh(e.topics)),

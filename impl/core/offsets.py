@@ -59,12 +59,18 @@ class Offsets:
         self._to_reset: dict[TopicPartition, int] = {}  # no committed offset, or it does not exist: with the epoch
         self._resets: dict[int, dict[TopicPartition, int]] = {}  # ListOffsets under way, by request id
         self._refused = False  # until the application polls again
+        self._may_report = False  # that there is no position: only to an application that has asked for records or it
 
     # What is asked for -------------------------------------------------------------------------------------------------
 
-    def polled(self) -> None:
-        """What was refused may be tried again."""
+    def demanded(self) -> None:
+        """The application wants records, or a position: if none can be found it is told, each time that it asks."""
+        self._may_report = True
         self._refused = False
+
+    def assignment_changed(self) -> None:
+        """Partitions were chosen by hand: seek() may still come, before anything is asked for."""
+        self._may_report = False
 
     def fetch_committed(self, event: FetchCommitted) -> None:
         """The application asks."""
@@ -155,8 +161,8 @@ class Offsets:
                 del self._to_reset[partition]
 
     def _report_missing(self) -> None:
-        """auto.offset.reset is "none": the application has to say where to begin (rule O6)."""
-        if self._to_reset and not self._refused:
+        """auto.offset.reset is "none": the application has to say where to begin, by its next poll (rule O6)."""
+        if self._to_reset and self._may_report and not self._refused:
             self._refused = True
             self._context.report(
                 NoOffsetForPartitionError(

@@ -52,12 +52,14 @@ def listed(scene: Scene, offset: int = 0, error: str = "NONE") -> None:
     scene.respond("ListOffsets", ListOffsetsResponse(answer))
 
 
-def fetched(scene: Scene, records: bytes = b"records", error: str = "NONE") -> None:
-    """Fetch is answered for all partitions that it asked for."""
+def fetched(
+    scene: Scene, records: bytes = b"records", error: str = "NONE", only: TopicPartition | None = None
+) -> None:
+    """Fetch is answered for all partitions that it asked for; those that are not `only` are at their end."""
     request = scene.waiting("Fetch").request
     assert isinstance(request, FetchRequest)
-    answer = dict.fromkeys(request.offsets, FetchedPartition(records, 99, ErrorCode[error]))
-    scene.respond("Fetch", FetchResponse(answer))
+    found = {p: records if only in (None, p) else b"" for p in request.offsets}
+    scene.respond("Fetch", FetchResponse({p: FetchedPartition(r, 99, ErrorCode[error]) for p, r in found.items()}))
 
 
 # Positions -------------------------------------------------------------------------------------------------------------
@@ -289,7 +291,7 @@ def test_a_leader_is_left_alone_while_records_of_one_of_its_partitions_wait() ->
     """A fetch of the others, which may be at their end, would keep that one waiting for fetch.max.wait.ms."""
     scene = Scene().stable(0, 2)  # one leader
     scene.do(Fetch())
-    fetched(scene)  # of P0; P2 is at its end
+    fetched(scene, only=P0)
     scene.do(Fetch())
     assert not scene.is_waiting("Fetch")
     buffered = scene.subscription.next_buffered()
@@ -301,7 +303,7 @@ def test_a_leader_is_left_alone_while_records_of_one_of_its_partitions_wait() ->
 def test_a_leader_is_not_kept_waiting_by_records_of_a_paused_partition() -> None:
     scene = Scene().stable(0, 2)
     scene.do(Fetch())
-    fetched(scene)
+    fetched(scene, only=P0)
     scene.subscription.pause([P0])
     scene.do(Fetch())
     assert scene.sent(FetchRequest)[-1].offsets == {P2: 10}

@@ -12,6 +12,7 @@ from groupspec.impl.core.errors import (
     ConfigError,
     IllegalStateError,
     KafkaTimeoutError,
+    NoOffsetForPartitionError,
     RetriableCommitFailedError,
 )
 from groupspec.impl.core.events import Poll
@@ -353,6 +354,31 @@ def test_what_was_subscribed_to_is_said_at_once() -> None:
 
     with Stage() as stage:
         assert stage.call(subscribe_and_look) == {TOPIC, "others"}
+
+
+@pytest.mark.parametrize("group", [None, "billing"])
+def test_O6_a_position_that_was_set_needs_no_reset_policy(group: str | None) -> None:
+    def assign_and_seek(consumer: Consumer) -> None:
+        consumer.assign([FIRST])
+        consumer.seek(FIRST, 3)
+
+    with Stage(group_id=group, auto_offset_reset="none") as stage:
+        stage.call(assign_and_seek)
+        stage.poll()
+        stage.fetched(3)
+        assert [record.offset for record in stage.poll()] == [3]
+
+
+def test_O6_without_a_position_the_application_is_told_when_it_asks_for_records_or_for_the_position() -> None:
+    with Stage(group_id=None, auto_offset_reset="none") as stage:
+        stage.call(lambda consumer: consumer.assign([FIRST]))
+        stage.settle()
+        for _ in range(2):
+            poll = stage.begin_poll(1_000)
+            with pytest.raises(NoOffsetForPartitionError, match=r"orders-0.*seek\(\)"):
+                poll.outcome()
+        with pytest.raises(NoOffsetForPartitionError):
+            stage.call(lambda consumer: consumer.position(FIRST))
 
 
 def test_without_a_group_nothing_can_be_subscribed() -> None:
