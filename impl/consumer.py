@@ -12,6 +12,8 @@ One thread at a time may use a consumer; any other gets ConcurrentUseError, exce
 
 from __future__ import annotations
 
+import logging
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from types import TracebackType
@@ -38,16 +40,27 @@ from groupspec.impl.core.events import (
 from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.core.transport import Transport
+from groupspec.impl.journal import Journal
 from groupspec.impl.listener import RebalanceListener
 from groupspec.impl.records import ConsumerRecord, RecordDecoder, Records
 from groupspec.impl.runtime import Runtime, ThreadingRuntime
 from groupspec.impl.threads.background import BackgroundDriver
-from groupspec.impl.threads.door import ConcurrentUseError, Door, WakeupError
+from groupspec.impl.threads.door import ConcurrentUseError, Door, ForkedConsumerError, WakeupError
 from groupspec.impl.threads.driver import DriverFactory
 from groupspec.impl.threads.futures import Future
 from groupspec.impl.trace import TraceSink
 
-__all__ = ["ConcurrentUseError", "Consumer", "ConsumerRecord", "RebalanceListener", "TopicPartition", "WakeupError"]
+_log = logging.getLogger(__name__)
+
+__all__ = [
+    "ConcurrentUseError",
+    "Consumer",
+    "ConsumerRecord",
+    "ForkedConsumerError",
+    "RebalanceListener",
+    "TopicPartition",
+    "WakeupError",
+]
 
 API_TIMEOUT_MS: Final = 60_000
 """How long calls without a timeout of their own wait (Kafka's default.api.timeout.ms)."""
@@ -114,6 +127,8 @@ class Consumer:
         **settings: Unpack[Settings],
     ) -> None:
         self._config = _config(settings)
+        for doubt in self._config.doubts:
+            Journal(self._config.client_id, self._config.group_id).say(_log, logging.WARNING, doubt)
         self._runtime = runtime or ThreadingRuntime()
         if transport is None or decoder is None:
             from groupspec.impl import (
@@ -130,8 +145,13 @@ class Consumer:
         self._topics: frozenset[str] = frozenset()
         self._chosen = ""  # how partitions are chosen: "topics", "partitions", or not yet
         self._driver.ensure_running()
+        self._unattended = runtime is None  # who brings a runtime looks after the threads in it
         if topics:
-            self.subscribe(topics)
+            try:
+                self.subscribe(topics)
+            except BaseException:
+                self.close(0)
+                raise
 
     # What to read ----------------------------------------------------------------------------------------------------
 
@@ -433,7 +453,18 @@ class Consumer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._close(CLOSE_TIMEOUT_MS, processed=kind is None)
+        if not self._door.is_foreign():  # a child that leaves its parent's block has nothing to close
+            self._close(CLOSE_TIMEOUT_MS, processed=kind is None)
+
+    def __del__(self) -> None:
+        """Nobody can close it any more: its thread and sockets end, and the group hears of it by the session timeout."""
+        if not getattr(self, "_unattended", False) or self._driver.is_over() or self._door.is_foreign():
+            return
+        self._driver.abandon()
+        warnings.warn(f"{self!r} was never closed", ResourceWarning, source=self, stacklevel=2)
+
+    def __repr__(self) -> str:
+        return f"<Consumer client_id={self._config.client_id!r} group_id={self._config.group_id!r}>"
 
     # -----------------------------------------------------------------------------------------------------------------
 

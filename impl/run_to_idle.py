@@ -115,6 +115,10 @@ class RunToIdleRuntime:
         """The number of the thread that has the token."""
         return self._current.ident
 
+    def process_id(self) -> int:
+        """Always the same one: threads that run one at a time can't be forked."""
+        return 1
+
     # What the test may do --------------------------------------------------------------------------------------------
 
     def run_until_idle(self) -> None:

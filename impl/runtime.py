@@ -10,6 +10,7 @@ milliseconds of a clock that never goes backwards; a timeout of None means for e
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import deque
@@ -76,6 +77,9 @@ class Runtime(Protocol):
 
     def thread_id(self) -> int:
         """Which thread this is."""
+
+    def process_id(self) -> int:
+        """Which process this is: after a fork there are two, and only one of them has the other threads."""
 
 
 class Queue(Generic[T]):
@@ -238,6 +242,10 @@ class ThreadingRuntime:
     def thread_id(self) -> int:
         """The thread's number in this process."""
         return threading.get_ident()
+
+    def process_id(self) -> int:
+        """The number that the operating system gave it."""
+        return os.getpid()
 
 
 class Baton:

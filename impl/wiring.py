@@ -13,6 +13,7 @@ from groupspec.impl.core.config import Config
 from groupspec.impl.core.errors import ConfigError
 from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.core.transport import Transport
+from groupspec.impl.journal import Journal
 from groupspec.impl.network.records import decode_records
 from groupspec.impl.network.transport import SocketTransport
 from groupspec.impl.records import Decoded, RecordDecoder
@@ -22,7 +23,8 @@ from groupspec.impl.runtime import Runtime
 def socket_transport(bootstrap_servers: str | Sequence[str], config: Config, runtime: Runtime) -> Transport:
     """Sockets, to find the cluster through these servers. ConfigError if they can't be addresses."""
     try:
-        return SocketTransport(bootstrap_servers, config.client_id, runtime.now_ms)
+        journal = Journal(config.client_id, config.group_id)
+        return SocketTransport(bootstrap_servers, config.client_id, runtime.now_ms, journal=journal)
     except ValueError as error:
         raise ConfigError(str(error)) from error
 

@@ -14,6 +14,7 @@ Otherwise it could carry more than that one, which would then rewind it (rule M6
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -42,6 +43,8 @@ from groupspec.impl.core.requests import Sent
 
 if TYPE_CHECKING:
     from groupspec.impl.core.core import Core
+
+_log = logging.getLogger(__name__)
 
 
 class Purpose(Enum):
@@ -209,6 +212,12 @@ class Commits:
                 "Commit during a rebalance: poll() until it is over, then commit what is still assigned",
                 ErrorCode.REBALANCE_IN_PROGRESS,
             )
+        if not self._context.was_member:
+            return CommitFailedError(
+                f"Commit without membership: this consumer has not joined group {self._context.config.group_id!r} yet"
+                f"{self._core.connection.why_unknown()}. poll() until partitions are assigned",
+                ErrorCode.UNKNOWN_MEMBER_ID,
+            )
         if not self._context.identity.is_member:
             return CommitFailedError(
                 "Commit without membership: the group may have given the partitions to others. poll() to join it again; "
@@ -316,7 +325,8 @@ class Commits:
         limit_ms = max(self._context.now_ms, min(deadlines, default=self._context.now_ms))
         for operation in list(self._queue):
             if operation.deadline_ms is not None and operation.deadline_ms <= limit_ms:
-                self._finish(operation, KafkaTimeoutError("The commit was not answered in time"))
+                why = self._core.connection.why_unknown()
+                self._finish(operation, KafkaTimeoutError(f"The commit was not answered in time{why}"))
         self._watch_deadlines()
 
     def lookup_failed(self, code: ErrorCode) -> None:
@@ -375,6 +385,9 @@ class Commits:
         self._watch_deadlines()
         if not self._queue:
             self._context.timers.disarm("commit_backoff")
+        if error is not None and operation.purpose not in (Purpose.SYNC, Purpose.ASYNC):  # nobody else is told
+            text = f"Automatic commit ({operation.purpose.value}) not done: {error}"
+            self._context.journal.seldom(_log, logging.WARNING, text, self._context.now_ms)
         if operation.future_id is not None:
             result = None if error else operation.offsets
             self._context.emit(CompleteFuture(operation.future_id, result, error))

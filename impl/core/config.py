@@ -53,6 +53,7 @@ class Config:
 
     def __post_init__(self) -> None:
         self._check_numbers()
+        self._check_kinds()
         self._check_group()
         self._check_strategy()
 
@@ -109,6 +110,32 @@ class Config:
                 "a third of it is usual"
             )
 
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What is allowed, and yet hardly meant."""
+        doubts = []
+        if self.group_id is not None and self.max_poll_interval_ms < self.session_timeout_ms:
+            doubts.append(
+                f"max_poll_interval_ms={self.max_poll_interval_ms} is below session_timeout_ms={self.session_timeout_ms}: "
+                "an application that is slow leaves the group sooner than one that is dead; librdkafka refuses this"
+            )
+        if self.fetch_max_wait_ms >= self.request_timeout_ms:
+            doubts.append(
+                f"fetch_max_wait_ms={self.fetch_max_wait_ms} is not below request_timeout_ms={self.request_timeout_ms}: "
+                "each fetch that finds nothing ends its connection"
+            )
+        if self.group_instance_id is not None and self.group_id is None:
+            doubts.append(f"group_instance_id={self.group_instance_id!r} means nothing without a group_id")
+        return tuple(doubts)
+
+    def _check_kinds(self) -> None:
+        for name in ("group_id", "client_id", "group_instance_id"):
+            value = getattr(self, name)
+            if not (isinstance(value, str) or (value is None and name != "client_id")):
+                raise ConfigError(f"{name}={value!r}: must be a text" + (", or None" if name != "client_id" else ""))
+        if not isinstance(self.enable_auto_commit, bool):
+            raise ConfigError(f"enable_auto_commit={self.enable_auto_commit!r}: must be True or False")
+
     def _check_group(self) -> None:
         if self.group_id is not None and not self.group_id:
             raise ConfigError("group_id='': must not be empty; leave it out for a consumer without a group")
@@ -126,7 +153,7 @@ class Config:
                 f"out of {', '.join(ASSIGNORS)}"
             )
         for name in strategy:
-            if name not in ASSIGNORS:
+            if not isinstance(name, str) or name not in ASSIGNORS:
                 raise ConfigError(f"partition_assignment_strategy has {name!r}: known are {', '.join(ASSIGNORS)}")
         if len(set(strategy)) != len(strategy):
             raise ConfigError(f"partition_assignment_strategy={strategy!r} names an assignor twice")

@@ -43,11 +43,20 @@ class Connection:
         self.state = ConnectionState.DOWN
         self._lookup: Sent | None = None
         self._refused = False  # the last lookup failed for good: wait until the application asks again
+        self._last_failure = "none was answered"  # of the lookups since the coordinator was known
 
     @property
     def is_known(self) -> bool:
         """Whether group requests may be sent (rule D4)."""
         return self.state is ConnectionState.STABLE
+
+    def why_unknown(self) -> str:
+        """To be added to an error: empty if the coordinator is known, and so not to blame."""
+        if self.is_known:
+            return ""
+        return (
+            f"; the group's coordinator is unknown (lookups: {self._last_failure}): can bootstrap_servers be reached?"
+        )
 
     def start(self) -> None:
         """The background thread runs."""
@@ -91,12 +100,14 @@ class Connection:
     def found(self, response: FindCoordinatorResponse) -> None:
         """The coordinator is known; whatever waited for it goes on."""
         self._lookup_ended(ConnectionState.STABLE)
+        self._last_failure = "none was answered"
         self._context.emit(ConnectCoordinator(response.node_id, response.host, response.port))
         self._core.heartbeats.coordinator_found()
 
     def lookup_failed(self, code: ErrorCode) -> None:
         """A passing failure: again after the backoff, as long as something needs a coordinator."""
         self._lookup_ended(ConnectionState.INITIALIZED)
+        self._last_failure = code.name
         self._context.arm("lookup_backoff", self._context.config.retry_backoff_ms)
         self._core.commits.lookup_failed(code)
 

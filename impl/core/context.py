@@ -6,6 +6,7 @@ The identity lives here, in one place, because everything that is sent or answer
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -14,7 +15,10 @@ from groupspec.impl.core.events import Error, Output
 from groupspec.impl.core.messages import ErrorCode, TopicPartition
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.core.timers import Timers
+from groupspec.impl.journal import Journal
 from groupspec.impl.trace import TraceEvent, TraceSink
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +45,23 @@ class Context:
         self.config = config
         self.subscription = subscription
         self.timers = Timers()
-        self.identity = NOBODY
+        self.was_member = False  # whether a coordinator has ever accepted this consumer
+        self._identity = NOBODY
         self.now_ms = 0
+        self.journal = Journal(config.client_id, config.group_id)
         self._outputs: list[Output] = []
         self._trace = trace
         self._trace_seq = 0
+
+    @property
+    def identity(self) -> Identity:
+        """Who this member is now."""
+        return self._identity
+
+    @identity.setter
+    def identity(self, identity: Identity) -> None:
+        self._identity = identity
+        self.was_member = self.was_member or identity.is_member
 
     def begin(self, now_ms: int) -> None:
         """A new event; time never runs backwards."""
@@ -81,10 +97,11 @@ class Context:
         identity: Identity | None = None,
         **detail: str | int | bool | list[str],
     ) -> None:
-        """Tell the trace what has just happened; `identity`: if it is another one than the present."""
+        """Tell the trace and the log what has just happened; `identity`: if it is another one than the present."""
+        who, partitions = identity or self.identity, tuple(partitions)
+        self.journal.event(_log, self.now_ms, event, error, who.generation, partitions, detail)
         if self._trace is None:
             return
-        who = identity or self.identity
         self._trace(
             TraceEvent(
                 group=self.config.group_id or "",

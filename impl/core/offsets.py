@@ -254,7 +254,8 @@ class Offsets:
         limit_ms = max(self._context.now_ms, min(deadlines, default=self._context.now_ms))
         for question in list(self._questions):
             if question.deadline_ms is not None and question.deadline_ms <= limit_ms:
-                self._end(question, error=KafkaTimeoutError("The committed offsets were not answered in time"))
+                why = self._core.connection.why_unknown()
+                self._end(question, error=KafkaTimeoutError(f"The committed offsets were not answered in time{why}"))
         self._watch_deadlines()
 
     def lookup_refused(self, error: KafkaError) -> None:

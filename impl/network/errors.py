@@ -24,7 +24,7 @@ class FrameTooLarge(CodecError):
 
     def __init__(self, length: int, limit: int) -> None:
         super().__init__(
-            f"a frame announces {length} bytes; from 0 to {limit} are allowed: this peer is no Kafka client"
+            f"a frame announces {length} bytes; from 0 to {limit} are allowed: the other side does not speak Kafka's protocol"
         )
         self.length = length
 

@@ -7,19 +7,25 @@ connection of its own, so that no heartbeat ever waits behind a long Fetch.
 A request ends with its answer, or with `NoAnswer`: TIMED_OUT if its own time is up, which also closes its connection;
 DISCONNECTED for everything else that a closed connection takes with it. After a failure, a broker is left alone for a
 while that doubles with each further failure; requests for it wait, as far as their time allows.
+
+A host name may have several addresses ("localhost" on a machine with IPv6 has two). All are tried in turn, each for its part
+of the time that a connection has to come about; after a failure another one is the first (as Java's ClusterConnectionStates).
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
+import os
 import selectors
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from groupspec.impl.core.events import ANY_NODE, COORDINATOR, ResponseReceived, SendRequest
 from groupspec.impl.core.messages import ErrorCode, MetadataResponse, NoAnswer
+from groupspec.impl.journal import Journal
 from groupspec.impl.network.connection import Connection, Phase
 from groupspec.impl.network.errors import CodecError
 from groupspec.impl.network.frames import DEFAULT_LIMIT
@@ -30,13 +36,33 @@ SETUP_TIMEOUT_MS: Final = 10_000
 _READ_SIZE: Final = 256 * 1024
 
 Address = tuple[str, int]
+_Target = tuple[int, int, int, str, Any]  # as from getaddrinfo
+
+_log = logging.getLogger(__name__)
+
+
+_LATE: Final = {
+    Phase.CONNECTING: "no connection in time",
+    Phase.NEGOTIATING: "the versions that it speaks were not named in time",
+    Phase.READY: "a request was not answered in time",
+}
+"""What has taken too long, by how far a connection had come."""
+
+
+def _named(address: Address) -> str:
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def parse_bootstrap(servers: str | Sequence[str]) -> list[Address]:
     """Addresses out of "host:port,host:port", or of a list of such. Raises ValueError with the one that is wrong."""
+    if not isinstance(servers, str | Iterable):
+        raise ValueError(f"bootstrap_servers={servers!r}: must be a text, or a list of texts, of the form host:port")
     texts = servers.split(",") if isinstance(servers, str) else list(servers)
     addresses = []
     for text in texts:
+        if not isinstance(text, str):
+            raise ValueError(f"bootstrap_servers has {text!r}: must be a text, host:port, for example localhost:9092")
         host, colon, port = text.strip().rpartition(":")
         if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
             raise ValueError(f"bootstrap_servers has {text.strip()!r}: must be host:port, for example localhost:9092")
@@ -61,6 +87,8 @@ class _Link:
     connection: Connection
     socket: socket.socket | None = None
     tried: set[Address] = field(default_factory=set)
+    targets: list[_Target] = field(default_factory=list)  # the host's addresses that are left to try
+    next_target_ms: int = 0  # when to go on to the next one, if this one does not answer
 
 
 class SocketTransport:
@@ -73,7 +101,9 @@ class SocketTransport:
         now_ms: Callable[[], int],
         *,
         frame_limit: int = DEFAULT_LIMIT,
+        journal: Journal | None = None,
     ) -> None:
+        self._journal = journal or Journal(client_id)
         self._bootstrap = parse_bootstrap(bootstrap_servers)
         self._client_id = client_id
         self._now_ms = now_ms
@@ -207,6 +237,8 @@ class SocketTransport:
                 moments.append(deadline_ms)
             if link.socket is None:
                 moments.append(self._backoff_until(link.address))
+            elif link.targets and link.connection.phase is Phase.CONNECTING:
+                moments.append(link.next_target_ms)
         return max(0, min(moments) - now_ms)
 
     def _open_due(self, now_ms: int) -> None:
@@ -220,7 +252,9 @@ class SocketTransport:
             for request in link.connection.take_expired(now_ms):
                 self._no_answer(request, ErrorCode.TIMED_OUT)
             if spoilt:
-                self._fail(link)
+                self._fail(link, TimeoutError(_LATE[link.connection.phase]))
+            elif self._is_connecting(link) and link.targets and link.next_target_ms <= now_ms:
+                self._connect_next(link, TimeoutError(_LATE[Phase.CONNECTING]))
 
     # Sockets ---------------------------------------------------------------------------------------------------------
 
@@ -228,15 +262,38 @@ class SocketTransport:
         link.tried.add(link.address)
         try:
             # A host name is looked up here, which blocks; brokers are named by address, or by a name that is cached.
-            family, kind, protocol, _, target = socket.getaddrinfo(*link.address, type=socket.SOCK_STREAM)[0]
-            link.socket = socket.socket(family, kind, protocol)
-            link.socket.setblocking(False)
-            link.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            with contextlib.suppress(BlockingIOError):
-                link.socket.connect(target)
-            self._selector.register(link.socket, selectors.EVENT_READ | selectors.EVENT_WRITE, link)
-        except OSError:
-            self._fail(link)
+            found: list[_Target] = socket.getaddrinfo(*link.address, type=socket.SOCK_STREAM)
+        except OSError as problem:
+            self._fail(link, problem)
+            return
+        backoff = self._backoffs.get(link.address)
+        first = backoff.failures % len(found) if backoff is not None else 0
+        link.targets = found[first:] + found[:first]
+        self._connect_next(link, OSError("the host has no address"))
+
+    def _connect_next(self, link: _Link, problem: Exception) -> None:
+        """Try the next address; if there is none left the connection has failed, with the last problem."""
+        self._close_socket(link)
+        while link.targets:
+            link.next_target_ms = self._now_ms() + SETUP_TIMEOUT_MS // (2 * len(link.targets))
+            family, kind, protocol, _, target = link.targets.pop(0)
+            try:
+                link.socket = socket.socket(family, kind, protocol)
+                link.socket.setblocking(False)
+                link.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                with contextlib.suppress(BlockingIOError):
+                    link.socket.connect(target)
+                self._selector.register(link.socket, selectors.EVENT_READ | selectors.EVENT_WRITE, link)
+            except OSError as refused:
+                self._close_socket(link)
+                problem = refused
+            else:
+                return
+        self._fail(link, problem)
+
+    @staticmethod
+    def _is_connecting(link: _Link) -> bool:
+        return link.socket is not None and link.connection.phase is Phase.CONNECTING
 
     def _move_bytes(self, wait_ms: int) -> bool:
         """Wait for sockets, and read and write what they allow; whether `wake` was called."""
@@ -266,7 +323,7 @@ class SocketTransport:
             if link.connection.phase is Phase.CONNECTING:
                 error = link.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
                 if error:
-                    raise OSError(error, "can't connect")
+                    raise OSError(error, os.strerror(error))
                 if events & selectors.EVENT_WRITE:
                     link.connection.connected()
             if events & selectors.EVENT_READ:
@@ -275,9 +332,12 @@ class SocketTransport:
                 del link.connection.outgoing[: link.socket.send(link.connection.outgoing)]
         except BlockingIOError:
             return
-        except (OSError, CodecError):
+        except (OSError, CodecError) as problem:
             self._collect(link)
-            self._fail(link)
+            if link.connection.phase is Phase.CONNECTING:
+                self._connect_next(link, problem)
+            else:
+                self._fail(link, problem)
 
     def _read(self, link: _Link) -> None:
         assert link.socket is not None
@@ -294,13 +354,14 @@ class SocketTransport:
                 for broker in answer.response.brokers:
                     self._nodes[broker.node_id] = (broker.host, broker.port)
             self._answers.append(answer)
-        if link.connection.phase is Phase.READY:
-            self._backoffs.pop(link.address, None)
+        if link.connection.phase is Phase.READY and self._backoffs.pop(link.address, None) is not None:
+            self._journal.over(_log, f"Connected to {_named(link.address)}", link.address)
 
     # Ends ------------------------------------------------------------------------------------------------------------
 
-    def _fail(self, link: _Link) -> None:
+    def _fail(self, link: _Link, problem: Exception) -> None:
         """The connection is of no more use: back off, tell who waits, let others try elsewhere."""
+        self._say_why(link, problem)
         unsent = [] if link.for_coordinator else link.connection.take_unsent()
         self._drop(link)
         backoff = self._backoffs.setdefault(link.address, _Backoff())
@@ -311,6 +372,17 @@ class SocketTransport:
             self._no_answer(request, ErrorCode.DISCONNECTED)
         for request, deadline_ms in unsent:
             self._try_elsewhere(request, deadline_ms, link.tried)
+
+    def _say_why(self, link: _Link, problem: Exception) -> None:
+        """Once in a while; that a connection which worked was closed is no trouble as long as the next one works."""
+        place, phase = _named(link.address), link.connection.phase
+        if phase is Phase.READY and not isinstance(problem, CodecError):
+            self._journal.say(_log, logging.INFO, f"Connection to {place} ended: {problem}")
+            return
+        text = f"Can't connect to {place}: {problem}"
+        if phase is not Phase.CONNECTING:
+            text = f"{place} does not answer as a Kafka broker does: {problem}. Is it one, on a listener without TLS or SASL?"
+        self._journal.seldom(_log, logging.WARNING, f"{text}. Trying again", self._now_ms(), link.address)
 
     def _try_elsewhere(self, request: SendRequest, deadline_ms: int, tried: set[Address]) -> None:
         """A request to any node goes on to the next one, until all were tried."""
@@ -323,12 +395,15 @@ class SocketTransport:
         link.connection.submit(request, deadline_ms)
         self._collect(link)
 
-    def _drop(self, link: _Link) -> None:
+    def _close_socket(self, link: _Link) -> None:
         if link.socket is not None:
             with contextlib.suppress(KeyError):
                 self._selector.unregister(link.socket)
             link.socket.close()
             link.socket = None
+
+    def _drop(self, link: _Link) -> None:
+        self._close_socket(link)
         if link is self._coordinator:
             self._coordinator = None
         elif self._links.get(link.address) is link:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import signal
+import socket
+import threading
+import warnings
 from collections.abc import Callable, Iterator
+from typing import cast
 
 import pytest
 
 from groupspec.impl.broker.actions import CloseConnection, NeverReply, Reply
 from groupspec.impl.broker.server import ScriptedBroker
 from groupspec.impl.consumer import Consumer, ConsumerRecord, Settings, TopicPartition, WakeupError
+from groupspec.impl.core.errors import CommitFailedError, ConfigError, KafkaTimeoutError
 from groupspec.impl.core.messages import OffsetAndMetadata
+from groupspec.impl.network.transport import SocketTransport
 from groupspec.impl.runtime import ThreadingRuntime
+from groupspec.impl.threads.background import BackgroundDriver
 from groupspec.impl.threads.testing import Callback
 from groupspec.impl.trace import TraceEvent
 
@@ -98,7 +108,8 @@ def test_join_consume_commit_close(broker: ScriptedBroker, member: Member) -> No
     assert member.consumer.committed(PARTITIONS) == committed
     member.consumer.close()
     assert member.told == [Callback("assigned", PARTITIONS), Callback("revoked", PARTITIONS)]
-    assert member.heard()[-4:] == ["revoked", "leave_sent", "leave_answered", "closed"]
+    heard = [event for event in member.heard() if "heartbeat" not in event]  # one may be answered late
+    assert heard[-4:] == ["revoked", "leave_sent", "leave_answered", "closed"]
     assert broker.log.failure is None
 
 
@@ -183,3 +194,104 @@ def test_close_with_nobody_there() -> None:
     consumer = Consumer(TOPIC, bootstrap_servers=bootstrap, group_id=GROUP)
     assert consumer.poll(50) == []
     consumer.close(500)
+
+
+# What is left behind ------------------------------------------------------------------------------------------------------
+
+
+def test_a_consumer_that_nobody_closed_ends_when_it_is_forgotten(broker: ScriptedBroker) -> None:
+    consumer = Consumer(TOPIC, bootstrap_servers=broker.bootstrap, group_id=GROUP)
+    consumer.poll(200)
+    driver = cast("BackgroundDriver", consumer._driver)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", ResourceWarning)
+        del consumer
+        gc.collect()
+    assert "<Consumer client_id='groupspec' group_id='billing'> was never closed" in [str(one.message) for one in said]
+    assert driver._thread is not None
+    assert driver._thread.join(BOUND_MS)
+    assert cast("SocketTransport", driver._transport)._closed
+
+
+def test_a_consumer_that_was_closed_is_forgotten_in_silence(broker: ScriptedBroker) -> None:
+    consumer = Consumer(bootstrap_servers=broker.bootstrap)
+    consumer.close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ResourceWarning)
+        del consumer
+        gc.collect()
+
+
+def test_a_consumer_that_can_not_be_made_leaves_no_thread(broker: ScriptedBroker) -> None:
+    with pytest.raises(ConfigError, match="needs a group_id"):
+        Consumer(TOPIC, bootstrap_servers=broker.bootstrap)
+    assert not [thread for thread in threading.enumerate() if thread.name == "background"]
+
+
+def test_a_child_process_is_refused_and_the_parent_does_not_notice(member: Member) -> None:
+    member.poll_until(lambda: len(member.read) > 0)
+    calls: list[Callable[[], object]] = [
+        lambda: member.consumer.poll(0),
+        lambda: member.consumer.commit(),
+        lambda: member.consumer.wakeup(),
+        lambda: member.consumer.close(),
+    ]
+    told = [in_a_child(call) for call in calls]
+    assert all("ForkedConsumerError" in text and "Make a consumer after the fork" in text for text in told), told
+    assert in_a_child(lambda: member.consumer.__exit__(None, None, None)) == "returned"
+    member.poll_until(lambda: len(member.read) == RECORDS * len(PARTITIONS))
+    member.consumer.commit()
+
+
+def in_a_child(call: Callable[[], object]) -> str:
+    """What the call raises in a process that was forked from this one; bounded, and nothing else happens there."""
+    reading, writing = os.pipe()
+    if (child := os.fork()) == 0:
+        signal.alarm(10)
+        try:
+            call()
+            os.write(writing, b"returned")
+        except BaseException as error:
+            os.write(writing, f"{type(error).__name__}: {error}".encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        told = pipe.read().decode()
+    os.waitpid(child, 0)
+    return told
+
+
+# What is said -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_log_tells_the_story_of_a_member(broker: ScriptedBroker, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "groupspec.impl")
+    runtime = ThreadingRuntime()
+    end_ms = runtime.now_ms() + BOUND_MS
+    with Consumer(TOPIC, "nowhere", bootstrap_servers=broker.bootstrap, group_id=GROUP, client_id="one") as consumer:
+        while not consumer.assignment() and runtime.now_ms() < end_ms:
+            consumer.poll(50)
+    said = [record.getMessage() for record in caplog.records]
+    assert all(text.startswith("[one, group billing] ") for text in said)
+    story = "\n".join(said)
+    assert "Generation 1: assigned orders-0, orders-1, orders-2, orders-3" in story
+    assert story.count("Topic nowhere does not exist (yet); asking again") == 1
+    assert "Leaving the group: the consumer is being closed" in story
+
+
+def test_a_commit_without_a_broker_blames_nobody_else() -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        nowhere = f"127.0.0.1:{probe.getsockname()[1]}"
+    with Consumer(TOPIC, bootstrap_servers=nowhere, group_id=GROUP, retry_backoff_ms=20) as consumer:
+        consumer.poll(300)
+        with pytest.raises(
+            CommitFailedError, match=r"has not joined group 'billing' yet.*DISCONNECTED.*bootstrap_servers"
+        ):
+            consumer.commit({PARTITIONS[0]: 5})
+        consumer.unsubscribe()
+        consumer.assign(PARTITIONS)
+        with pytest.raises(KafkaTimeoutError, match="not answered in time; the group's coordinator is unknown"):
+            consumer.commit({PARTITIONS[0]: 5}, timeout_ms=100)
+        consumer.close(100)

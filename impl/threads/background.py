@@ -19,6 +19,7 @@ No lock is held while anything waits, and none while another one is taken (rule 
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable
 from typing import Final
@@ -45,6 +46,8 @@ from groupspec.impl.core.transport import Transport
 from groupspec.impl.runtime import Bell, Queue, Runtime, Thread, wait_until
 from groupspec.impl.threads.futures import Future, Futures
 
+_log = logging.getLogger(__name__)
+
 LONGEST_WAIT_MS: Final = 5_000
 """How long the background thread waits for the network at most, deadlines or not; as Kafka's ConsumerNetworkThread."""
 
@@ -68,7 +71,8 @@ class BackgroundDriver:
         self._life = runtime.lock("life of the background thread")
         self._running = False  # changed under that lock: set by the one that starts it, cleared by the thread itself
         self._changed = False  # whether the polling thread should look
-        self._must_end = False  # written by whoever shuts down
+        self._must_end = False  # this and the next: written by whoever shuts down, or abandons
+        self._abandoned = False
         self._thread: Thread | None = None
         self.left_over: list[ServerEvent | ConsumerEvent] = []  # cancelled at the end, for whoever wants to know
 
@@ -146,6 +150,18 @@ class BackgroundDriver:
         self._transport.close(max(0, deadline_ms - self._runtime.now_ms()))
         self._cancel_left_over()
 
+    def abandon(self) -> None:
+        """Let the thread close the network when it ends, which it does now; or close it here, if there is no thread."""
+        self._abandoned = self._must_end = True  # before the look at `_running`: one of the two sees the other's
+        if self._running:
+            self._transport.wake()
+        else:
+            self._transport.close(0)
+
+    def is_over(self) -> bool:
+        """Whether the end has been asked for."""
+        return self._must_end
+
     # The background thread -----------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
@@ -156,6 +172,7 @@ class BackgroundDriver:
         except Exception as error:
             error.add_note("this ended the background thread; after it has been reported a poll() starts it again")
             failure = error
+            _log.exception("%r ended the background thread: the next call raises it", error)
         except BaseException as error:  # none of ours: whoever meant to end the thread with it gets it, too
             failure = KafkaError(f"The background thread was ended by {type(error).__name__}: {error}")
             failure.__cause__ = error
@@ -165,6 +182,8 @@ class BackgroundDriver:
                 self._running = False
                 self._failure = failure
             self._bell.ring()
+            if self._abandoned:
+                self._transport.close(0)
 
     def _turn(self) -> None:
         """Once round: what an earlier turn left, events, time, network."""

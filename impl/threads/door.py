@@ -21,11 +21,16 @@ class WakeupError(KafkaError):
     """wakeup() was called; nothing is lost, and the call may simply be made again."""
 
 
+class ForkedConsumerError(IllegalStateError):
+    """A child process used the consumer of its parent, of which it has only the memory: no thread, and no connection."""
+
+
 class Door:
     """Who is inside, whether the consumer is being closed, and whether somebody wants the inside to wake up."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
+        self._process = runtime.process_id()
         self._lock = runtime.lock("door")
         self._left = Bell(runtime, "bell of the door")
         self._inside: int | None = None
@@ -63,10 +68,24 @@ class Door:
                 f"{call} inside a rebalance callback would wait for that callback to return; call it afterwards"
             )
 
+    def is_foreign(self) -> bool:
+        """Whether this is another process than the consumer's, forked from it. Takes no lock: one may be held for ever."""
+        return self._runtime.process_id() != self._process
+
+    def refuse_child(self, call: str) -> None:
+        """For every call: a child has no business in here, and what it did could reach the parent's sockets."""
+        if self.is_foreign():
+            raise ForkedConsumerError(
+                f"{call}: this consumer belongs to process {self._process}, and this is process "
+                f"{self._runtime.process_id()}, forked from it, without its threads and connections. Make a consumer after "
+                "the fork; the other one goes on in its own process"
+            )
+
     # Waking up -------------------------------------------------------------------------------------------------------
 
     def request_wakeup(self) -> None:
         """Remember it, until a call is interrupted by it."""
+        self.refuse_child("wakeup()")
         with self._lock:
             self._wakeup = True
 
@@ -98,6 +117,7 @@ class Door:
 
     def begin_close(self) -> bool:
         """Whether this is the first close: then the caller has to do it. Test and set in one step."""
+        self.refuse_child("close()")
         me = self._runtime.thread_id()
         with self._lock:
             if self._inside == me:
@@ -136,6 +156,7 @@ class Door:
     # -----------------------------------------------------------------------------------------------------------------
 
     def _enter(self, call: str) -> bool:
+        self.refuse_child(call)
         me = self._runtime.thread_id()
         with self._lock:
             if self._is_shut_for(me):

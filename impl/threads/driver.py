@@ -52,5 +52,14 @@ class Driver(Protocol):
     def shut_down(self, deadline_ms: int) -> None:
         """End what runs, then close the network; every event and future left over is answered (rules L4, Q1)."""
 
+    def abandon(self) -> None:
+        """Nobody uses it any more, and nobody can shut it down: end by yourself. Takes no lock and waits for nothing.
+
+        For garbage collection, which may happen in any thread, in the middle of anything.
+        """
+
+    def is_over(self) -> bool:
+        """Whether it was shut down, or abandoned. Takes no lock."""
+
 
 DriverFactory = Callable[[Core, Transport, Runtime], Driver]

@@ -52,9 +52,7 @@ def listed(scene: Scene, offset: int = 0, error: str = "NONE") -> None:
     scene.respond("ListOffsets", ListOffsetsResponse(answer))
 
 
-def fetched(
-    scene: Scene, records: bytes = b"records", error: str = "NONE", only: TopicPartition | None = None
-) -> None:
+def fetched(scene: Scene, records: bytes = b"records", error: str = "NONE", only: TopicPartition | None = None) -> None:
     """Fetch is answered for all partitions that it asked for; those that are not `only` are at their end."""
     request = scene.waiting("Fetch").request
     assert isinstance(request, FetchRequest)

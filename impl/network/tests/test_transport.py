@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -26,6 +27,7 @@ from groupspec.impl.core.messages import (
     Request,
     TopicPartition,
 )
+from groupspec.impl.network import transport
 from groupspec.impl.network.transport import SocketTransport, parse_bootstrap
 
 pytestmark = pytest.mark.realtime
@@ -128,6 +130,86 @@ def test_the_first_bootstrap_server_may_be_down(broker: ScriptedBroker, connect:
     assert isinstance(driver.ask(MetadataRequest(None)), MetadataResponse)
 
 
+def looked_up(monkeypatch: pytest.MonkeyPatch, *ports: int) -> None:
+    """A host has several addresses: here the same one with several ports."""
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port)) for port in ports]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: list(found))
+
+
+def test_a_broker_may_listen_at_any_address_of_its_host(
+    broker: ScriptedBroker, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As "localhost" on a machine with IPv6, and a broker without."""
+    looked_up(monkeypatch, refused_port(), refused_port(), int(broker.bootstrap.split(",")[0].rpartition(":")[2]))
+    driver = connect("localhost:9092")
+    assert isinstance(driver.ask(MetadataRequest(None)), MetadataResponse)
+
+
+def test_an_address_that_swallows_everything_costs_its_part_of_the_time(
+    broker: ScriptedBroker, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transport, "SETUP_TIMEOUT_MS", 400)
+    with socket.socket() as full:  # a queue of one that is taken: who comes now gets no answer at all
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        port = full.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)):
+            looked_up(monkeypatch, port, int(broker.bootstrap.split(",")[0].rpartition(":")[2]))
+            driver = connect("localhost:9092")
+            assert isinstance(driver.ask(MetadataRequest(None)), MetadataResponse)
+
+
+def test_after_an_address_that_is_no_broker_another_one_is_the_first(
+    broker: ScriptedBroker, connect: Connect, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with web_server() as port:
+        looked_up(monkeypatch, port, int(broker.bootstrap.split(",")[0].rpartition(":")[2]))
+        driver = connect("localhost:9092")
+        assert driver.ask(MetadataRequest(None)) == NoAnswer(ErrorCode.DISCONNECTED)
+        assert isinstance(driver.ask(MetadataRequest(None)), MetadataResponse)
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(warnings) == 1
+    assert "localhost:9092 does not answer as a Kafka broker does" in warnings[0]
+
+
+@contextmanager
+def web_server() -> Iterator[int]:
+    """Something that answers each connection as web servers answer nonsense."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = listening.accept()
+                    with connection:
+                        connection.recv(1024)
+                        connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield int(listening.getsockname()[1])
+        listening.shutdown(socket.SHUT_RDWR)
+        thread.join(BOUND_S)
+
+
+def test_a_broker_that_is_not_there_is_said_once_and_not_at_every_try(
+    connect: Connect, caplog: pytest.LogCaptureFixture
+) -> None:
+    port = refused_port()
+    driver = connect(f"127.0.0.1:{port}")
+    for _ in range(3):
+        driver.ask(MetadataRequest(None))
+    assert [(r.name, r.levelname, r.getMessage()) for r in caplog.records] == [
+        (
+            "groupspec.impl.network.transport",
+            "WARNING",
+            f"[client] Can't connect to 127.0.0.1:{port}: [Errno 111] Connection refused. Trying again",
+        )
+    ]
+
+
 def test_all_bootstrap_servers_may_be_down(connect: Connect) -> None:
     driver = connect(f"127.0.0.1:{refused_port()}")
     for _ in range(3):
@@ -216,6 +298,12 @@ def test_what_is_queued_is_still_sent_by_close(connect: Connect, broker: Scripte
     driver.transport.close(1_000)
     driver.transport.wake()
     assert driver.transport._links == {}
+
+
+@pytest.mark.parametrize("servers", [12, [12], None, [b"localhost:9092"]])
+def test_bootstrap_servers_are_texts(servers: object) -> None:
+    with pytest.raises(ValueError, match=r"bootstrap_servers.* must be a text"):
+        parse_bootstrap(servers)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("text", ["", "localhost", "localhost:", ":9092", "localhost:0", "localhost:99999", "a:1,,b:2"])

@@ -426,7 +426,39 @@ def test_settings_that_do_not_exist_are_named() -> None:
         )
 
 
-@pytest.mark.parametrize("servers", ["", "nowhere", ["localhost:port"]])
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("enable_auto_commit", "no"),
+        ("group_id", 5),
+        ("client_id", None),
+        ("group_instance_id", 5),
+        ("session_timeout_ms", 5.5),
+        ("partition_assignment_strategy", (["range"],)),
+    ],
+)
+def test_settings_of_the_wrong_kind_are_named(setting: str, value: object) -> None:
+    with RunToIdleRuntime() as runtime, pytest.raises(ConfigError, match=f"^{setting}.*: "):
+        Consumer(
+            runtime=runtime,
+            transport=MemoryTransport(runtime),
+            decoder=PLAIN_DECODER,
+            **{setting: value},  # type: ignore[arg-type]
+        )
+
+
+def test_settings_that_are_hardly_meant_are_doubted(caplog: pytest.LogCaptureFixture) -> None:
+    with Stage(max_poll_interval_ms=10_000, session_timeout_ms=45_000, fetch_max_wait_ms=40_000):
+        pass
+    said = [record.getMessage() for record in caplog.records]
+    assert [text[:45] for text in said] == [
+        "[groupspec, group billing] max_poll_interval_"[:45],
+        "[groupspec, group billing] fetch_max_wait_ms=40000"[:45],
+    ]
+    assert "is below session_timeout_ms=45000" in said[0]
+
+
+@pytest.mark.parametrize("servers", ["", "nowhere", ["localhost:port"], 12])
 def test_bootstrap_servers_that_are_none(servers: str) -> None:
     with pytest.raises(ConfigError, match="bootstrap_servers"):
         Consumer(bootstrap_servers=servers, group_id="billing")

@@ -1,0 +1,96 @@
+"""What people read about one consumer: lines for Python's `logging`, by loggers named as the modules, `groupspec.impl...`.
+
+Every line begins with the client and its group, as those of Java's clients do. What repeats itself (a broker that can't be
+reached is tried again and again) is said once, and then at most once in a while, with how often it was not said.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Final
+
+from groupspec.impl.core.messages import ErrorCode, TopicPartition
+
+AGAIN_MS: Final = 30_000
+"""How long the same thing is not said again."""
+
+REMEMBERED: Final = 200
+"""How many different things are known to have been said; the oldest is forgotten first."""
+
+EVENTS: Final[Mapping[str, tuple[int, str]]] = {
+    "coordinator_lost": (logging.INFO, "The coordinator is unknown: {cause}"),
+    "join_sent": (logging.INFO, "Joining the group; owned: {partitions}"),
+    "assigned_started": (logging.INFO, "Generation {generation}: assigned {partitions}"),
+    "revoked": (logging.INFO, "Revoked {partitions}"),
+    "lost": (logging.WARNING, "Lost {partitions}: the group went on without this member"),
+    "session_expired": (logging.WARNING, "The coordinator has not answered a heartbeat for session_timeout_ms"),
+    "poll_expired": (
+        logging.WARNING,
+        "poll() was not called for max_poll_interval_ms: leaving the group until it is. Raise that, or process less at a "
+        "time (max_poll_records)",
+    ),
+    "leave_sent": (logging.INFO, "Leaving the group: {reason}"),
+    "closed": (logging.INFO, "Closed"),
+}
+"""What is worth a line when it happens (`groupspec.impl.trace.EVENTS`)."""
+
+ANSWERS: Final[Mapping[str, tuple[int, str]]] = {
+    "lookup_answered": (logging.WARNING, "No coordinator found: {error}"),
+    "join_answered": (logging.INFO, "JoinGroup was answered {error}"),
+    "sync_answered": (logging.INFO, "SyncGroup was answered {error}"),
+    "heartbeat_answered": (logging.INFO, "A heartbeat was answered {error}"),
+    "commit_answered": (logging.WARNING, "A commit was answered {error}"),
+}
+"""The same, for answers with an error."""
+
+
+class Journal:
+    """One consumer's. From any thread: what it remembers is only about what not to say."""
+
+    def __init__(self, client_id: str, group_id: str | None = None) -> None:
+        self._who = f"[{client_id}, group {group_id}]" if group_id is not None else f"[{client_id}]"
+        self._said: dict[Hashable, tuple[int, int]] = {}  # when, and how often it was not said since
+
+    def say(self, logger: logging.Logger, level: int, text: str) -> None:
+        """A line."""
+        logger.log(level, "%s %s", self._who, text)
+
+    def seldom(self, logger: logging.Logger, level: int, text: str, now_ms: int, about: Hashable = None) -> None:
+        """A line, unless one about the same (by default: the same text) was written not long ago."""
+        about = (logger.name, about or text)
+        said_ms, silences = self._said.get(about, (None, 0))
+        if said_ms is not None and now_ms - said_ms < AGAIN_MS:
+            self._said[about] = (said_ms, silences + 1)
+            return
+        self._said.pop(about, None)
+        self._said[about] = (now_ms, 0)
+        if len(self._said) > REMEMBERED:
+            del self._said[next(iter(self._said))]
+        self.say(logger, level, f"{text} ({silences} times more since the last line)" if silences else text)
+
+    def over(self, logger: logging.Logger, text: str, about: Hashable) -> None:
+        """What was said about this is over: a line, and the next time is said at once."""
+        if self._said.pop((logger.name, about), None) is not None:
+            self.say(logger, logging.INFO, text)
+
+    def event(
+        self,
+        logger: logging.Logger,
+        now_ms: int,
+        event: str,
+        error: ErrorCode | None,
+        generation: int,
+        partitions: Iterable[TopicPartition],
+        detail: Mapping[str, object],
+    ) -> None:
+        """What has happened in the protocol, if it is worth a line."""
+        failed = error not in (None, ErrorCode.NONE)
+        if (known := (ANSWERS if failed else EVENTS).get(event)) is None or not logger.isEnabledFor(known[0]):
+            return
+        names = ", ".join(map(str, partitions)) or "nothing"
+        text = known[1].format(error=error and error.name, generation=generation, partitions=names, **detail)
+        if failed or known[0] >= logging.WARNING:
+            self.seldom(logger, known[0], text, now_ms)
+        else:
+            self.say(logger, known[0], text)
