@@ -21,6 +21,7 @@ from groupspec.conformance.engines.texts import model_texts
 from groupspec.conformance.findings import runs
 from groupspec.conformance.held import files as held_files
 from groupspec.conformance.held.matrix import kill_matrix
+from groupspec.conformance.judges import judges_markdown
 from groupspec.conformance.scores import files as score_files
 from groupspec.conformance.scores.page import scores_markdown
 from groupspec.conformance.stateful import routes
@@ -113,6 +114,7 @@ def generated_files() -> Iterator[GeneratedFile]:
         yield GeneratedFile("conformance", f"generated/tables/{table.label}.json", partial(_table, table))
     yield GeneratedFile("conformance", "generated/tables/schema.json", _table_schema)
     yield GeneratedFile("conformance", "generated/expiry.md", expiry_markdown)
+    yield GeneratedFile("conformance", "generated/judges.md", judges_markdown)
     for theorem in THEOREMS.values():
         yield GeneratedFile("diagrams", f"generated/time/{theorem.id}.svg", partial(boundary_svg, theorem))
     for name, produce in model_texts():

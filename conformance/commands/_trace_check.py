@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -15,10 +16,11 @@ from groupspec.conformance.commands._trace_ingest import (
     show_quarantine,
 )
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK
+from groupspec.conformance.judges import judged_by
 from groupspec.conformance.traces import engine as local
 from groupspec.conformance.traces import inputs
 from groupspec.conformance.traces.engine import Verdict
-from groupspec.conformance.traces.trace_rules import RULES
+from groupspec.conformance.traces.trace_rules import RULES, Violation
 
 MOST_SHOWN = 50
 
@@ -31,14 +33,15 @@ MOST_SHOWN = 50
 def check(paths: tuple[str, ...], engine: str, master: str | None, json_file: Path | None) -> int:
     """Check traces: NDJSON (also .gz) or Parquet files, folders of them, or a folder written by `groupspec trace ingest`.
 
-    Each violation names the rule, the member, the event's number, and the state that the member was in. Of a folder the
-    traces are read, and what else lies there is counted; a file that is named is read, whatever it is.
+    Each violation names the rule, the member, the event's number, and the state that the member was in. Faults of the
+    recording (lines lost or doubled, clocks that were set) are told apart: they say nothing about the client. Of a folder
+    the traces are read, and what else lies there is counted; a file that is named is read, whatever it is.
 
     Example: groupspec trace check recordings/ --json verdict.json
 
     Exit code 0: no rule is broken, and every event was read. 1: a rule is broken. 2: a path cannot be read, or a layout is
-    not as its ingest left it. 4: none was found broken, but lines were quarantined or files left out that may hold events, or
-    there are no events at all.
+    not as its ingest left it. 4: none was found broken, but the recording is faulty, lines were quarantined, files left out
+    that may hold events, or there are no events at all.
     """
     with progress("checking") as steps:
         verdict = _check(inputs.named(paths), engine, master, steps)
@@ -46,7 +49,8 @@ def check(paths: tuple[str, ...], engine: str, master: str | None, json_file: Pa
     write_json("trace-check", as_json(verdict, engine), json_file)
     if verdict.violations:
         return EXIT_CONFORMANCE_FAILURE
-    return EXIT_OK if verdict.events and not verdict.incomplete else EXIT_INCONCLUSIVE
+    complete = verdict.events and not verdict.incomplete and not verdict.recording
+    return EXIT_OK if complete else EXIT_INCONCLUSIVE
 
 
 def _check(paths: list[Path], engine: str, master: str | None, steps: Steps) -> Verdict:
@@ -67,26 +71,29 @@ def _check(paths: list[Path], engine: str, master: str | None, steps: Steps) -> 
 def as_json(verdict: Verdict, engine: str) -> dict[str, object]:
     """The result in the shape of its JSON Schema."""
     data: dict[str, object] = msgspec.to_builtins(verdict)
-    return {"engine": engine, **data}
+    judged, not_judged = judged_by(verdict.sources)
+    return {"engine": engine, **data, "judged_rules": judged, "not_judged_rules": not_judged}
 
 
 def _show(verdict: Verdict) -> None:
     console = results()
-    for violation in verdict.violations[:MOST_SHOWN]:
-        rule = next(rule for rule in RULES if rule.id == violation.rule)
-        held = f" (checks {', '.join(rule.spec_rules)})" if rule.spec_rules else ""
-        where = f"run {violation.run}, group {violation.group}, member {violation.member}, event {violation.seq}"
-        console.print(f"{violation.rule}{held}: {violation.detail}", markup=False)
-        console.print(f"    {where}: {violation.event} in rebalance.{violation.state or '(not known)'}", markup=False)
-    if len(verdict.violations) > MOST_SHOWN:
-        console.print(
-            f"... and {len(verdict.violations) - MOST_SHOWN:,} more: --json FILE has all of them", markup=False
-        )
+    _list(verdict.violations)
+    if verdict.notices:
+        console.print("Worth a look; no rule forbids it:", markup=False)
+        _list(verdict.notices)
+    if verdict.recording:
+        console.print("Faults of the recording, which say nothing about the client:", markup=False)
+        _list(verdict.recording)
     console.print(
         f"{verdict.events:,} events of {verdict.members:,} members in {verdict.groups:,} groups: "
-        f"{len(verdict.violations):,} violations, {verdict.seconds:.1f} s",
+        f"{len(verdict.violations):,} violations, {len(verdict.recording):,} faults of the recording, "
+        f"{len(verdict.notices):,} notices, {verdict.seconds:.1f} s",
         markup=False,
     )
+    judged, not_judged = judged_by(verdict.sources)
+    if judged:
+        console.print(f"judged, as far as traces show it: {' '.join(judged)}", markup=False)
+        console.print(f"not judged here, but by `groupspec conform`: {' '.join(not_judged)}", markup=False)
     if verdict.unjudged_members:
         console.print(
             f"{verdict.unjudged_members:,} members do not begin with a config event: their states and timers were not judged",
@@ -100,3 +107,19 @@ def _show(verdict: Verdict) -> None:
         console.print(
             "not everything was read, so that no violation was found proves nothing: exit code 4", markup=False
         )
+
+
+def _list(found: Sequence[Violation]) -> None:
+    console = results()
+    for one in found[:MOST_SHOWN]:
+        rule = next(rule for rule in RULES if rule.id == one.rule)
+        held = f" (checks {', '.join(rule.spec_rules)})" if rule.spec_rules else ""
+        member = f"{one.member} ({one.process})" if one.process else one.member
+        console.print(f"{one.rule}{held}: {one.detail}", markup=False)
+        console.print(
+            f"    run {one.run}, group {one.group}, member {member}, event {one.seq}: "
+            f"{one.event} in rebalance.{one.state or '(not known)'}",
+            markup=False,
+        )
+    if len(found) > MOST_SHOWN:
+        console.print(f"... and {len(found) - MOST_SHOWN:,} more: --json FILE has all of them", markup=False)

@@ -120,6 +120,7 @@ class TraceViolation(msgspec.Struct, frozen=True):
     state: str
     event: str
     detail: str = ""
+    process: str = ""
 
 
 class TraceCheck(msgspec.Struct, frozen=True):
@@ -132,6 +133,8 @@ class TraceCheck(msgspec.Struct, frozen=True):
     quarantined: dict[str, int]
     violations: tuple[TraceViolation, ...]
     seconds: float
+    recording: tuple[TraceViolation, ...] = ()
+    notices: tuple[TraceViolation, ...] = ()
 
 
 class Line(msgspec.Struct, frozen=True):

@@ -6,19 +6,22 @@ Within one file a partition keeps its number from the first batch to the last; e
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from hashlib import blake2b
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from groupspec.conformance.traces import kernel, ownership
+from groupspec.conformance.bounds import heartbeat_bound_ms
+from groupspec.conformance.traces import kernel, ownership, terms
 from groupspec.conformance.traces.plain import says_late
 from groupspec.conformance.traces.projection import Projection
 from groupspec.conformance.traces.registers import UNKNOWN
 from groupspec.conformance.traces.schema import ERROR_CODES, EVENT_CODES, EVENTS, SOURCE_CODES, Settings
-from groupspec.conformance.traces.trace_rules import RULES, Violation, detail
+from groupspec.conformance.traces.trace_rules import CODES, RULES, Violation, detail
 
 _SETTINGS: Final = msgspec.json.Decoder(Settings)
 _KEY: Final = ("run", "group", "member", "process")
@@ -33,6 +36,16 @@ class MemberCount(msgspec.Struct):
     events: int = 0
     members: int = 0
     unjudged_members: int = 0  # without a config event: settings and state unknown
+
+
+class Place(NamedTuple):
+    """Where a finding about a group stands: the member's number, and its event."""
+
+    member: int
+    seq: int
+    at_us: int
+    event: str
+    state: str
 
 
 class TableChecker:
@@ -50,8 +63,12 @@ class TableChecker:
         self.last_key: Key | None = None
         self.violations: list[Violation] = []
         self.claims: list[Ints] = []
+        self.terms: list[Ints] = []
+        self.first_of: dict[tuple[str, str, str], int] = {}
+        self.last_row: pa.Table | None = None
         self.members: list[Key] = []
         self.groups = 0
+        self.sources: set[str] = set()
         self.count = MemberCount()
 
     def check(self, table: pa.Table) -> None:
@@ -63,23 +80,40 @@ class TableChecker:
         member_of_row = len(self.members) - 1 + np.cumsum(begins)
         self.members += [_key(table, int(row)) for row in np.flatnonzero(begins)]
         self._run(table, begins, group_of_row, member_of_row)
+        self.sources.update(_words(table, "source"))
         self.count.events += table.num_rows
         self.count.members = len(self.members)
         self.last_key = _key(table, table.num_rows - 1)
+        self.last_row = table.slice(table.num_rows - 1)
 
     def finish(self) -> list[Violation]:
         """All violations, sorted, those of whole groups among them."""
         for conflict in ownership.find(self.claims):
-            run, group, member, _ = self.members[conflict.member]
-            self.violations.append(
-                Violation(
-                    run, group, member, conflict.seq, ownership.RULE, self._state(conflict.state),
-                    EVENTS[conflict.event], conflict.at_us,
-                    ownership.text(conflict.generation, self.partitions[conflict.partition], self.members[conflict.other][2]),
-                )
-            )  # fmt: skip
-        self.claims = []
+            other = self.members[conflict.other][2]
+            text = ownership.text(conflict.generation, self.partitions[conflict.partition], other)
+            place = Place(
+                conflict.member, conflict.seq, conflict.at_us, EVENTS[conflict.event], self._state(conflict.state)
+            )
+            self._report(place, ownership.RULE, text)
+        if (last := kernel.last_term(self.carry.registers)) is not None:
+            self.terms.append(np.array([[len(self.members) - 1, *last]], np.int64))
+        for found in terms.find(self.terms, self._groups()):
+            other = self.members[found.other][2] if found.other >= 0 else ""
+            place = Place(found.member, found.seq, found.at_us, found.event, "")
+            self._report(place, found.rule, detail(CODES[found.rule], found.a, found.b, other=other))
+        self.claims, self.terms = [], []
         return sorted(self.violations)
+
+    def _groups(self) -> Ints:
+        """The number of each member's group."""
+        numbers: dict[tuple[str, str], int] = {}
+        return np.array([numbers.setdefault(key[:2], len(numbers)) for key in self.members], np.int64)
+
+    def _report(self, place: Place, rule: str, text: str) -> None:
+        run, group, member, process = self.members[place.member]
+        self.violations.append(
+            Violation(run, group, member, place.seq, rule, place.state, place.event, place.at_us, text, process)
+        )
 
     def _begins(self, table: pa.Table) -> tuple[npt.NDArray[np.bool_], Ints]:
         """Which rows begin a member, and the number of each row's group."""
@@ -97,42 +131,64 @@ class TableChecker:
         self.groups += int(np.count_nonzero(new_group))
         return begins, group_of_row
 
+    def _repeats(self, table: pa.Table, begins: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Which rows say the same as the row before: lines that were delivered twice."""
+        repeats = np.zeros(table.num_rows, np.bool_)
+        seq = table["seq"].to_numpy()
+        rows = np.flatnonzero((seq[1:] == seq[:-1]) & ~begins[1:]) + 1
+        if len(rows):
+            repeats[rows] = _same_rows(table.take(pa.array(rows)), table.take(pa.array(rows - 1)))
+        if not begins[0] and self.last_row is not None:
+            repeats[0] = self.last_row.to_pylist() == table.slice(0, 1).to_pylist()
+        return repeats
+
     def _run(self, table: pa.Table, begins: npt.NDArray[np.bool_], group_of_row: Ints, member_of_row: Ints) -> None:
         starts, parts = self._partitions(table)
         events = table["event_code"].to_numpy().astype(np.int64)
         seq, at_us = table["seq"].to_numpy(), table["at_us"].to_numpy()
         batch = (
-            begins, seq, at_us, _lookup(table, "source", SOURCE_CODES, 0), events,
+            begins, self._repeats(table, begins), seq, at_us, _lookup(table, "source", SOURCE_CODES, 0), events,
             _lookup(table, "error", ERROR_CODES, ERROR_CODES["OTHER"]),
-            table["generation"].to_numpy().astype(np.int64), _late(table), starts, parts, *_settings(table, events),
+            table["generation"].to_numpy().astype(np.int64), _numbers(table, begins), _late(table),
+            starts, parts, *_settings(table, events),
         )  # fmt: skip
-        findings, claims = self._judge(batch, table.num_rows)
+        findings, claims, ended = self._judge(batch, table.num_rows)
         self._keep(table, findings)
+        members = member_of_row[ended[:, 0]] - ended[:, 1]
+        self.terms.append(np.column_stack([members, ended[:, 2:]]))
         rows = claims[:, 0]
         columns = (
             group_of_row[rows], claims[:, 1], claims[:, 2], member_of_row[rows],
-            seq[rows], at_us[rows], events[rows], claims[:, 3],
+            seq[rows], at_us[rows], events[rows], claims[:, 3], self._owners(member_of_row[rows], claims[:, 4]),
         )  # fmt: skip
         self.claims.append(np.stack(columns, axis=1))
 
-    def _judge(self, batch: tuple[npt.NDArray[np.generic], ...], rows: int) -> tuple[Ints, Ints]:
+    def _owners(self, members: Ints, static: Ints) -> Ints:
+        """Who owns: the member; of a static one all processes together, since one takes the other's place (rule G11)."""
+        owners = members.copy()
+        for row in np.flatnonzero(static):
+            member = int(members[row])
+            owners[row] = self.first_of.setdefault(self.members[member][:3], member)
+        return owners
+
+    def _judge(self, batch: tuple[npt.NDArray[np.generic], ...], rows: int) -> tuple[Ints, Ints, Ints]:
         """Runs the kernel, again with more room if it found more than there was room for."""
         carry, projection = self.carry, self.projection
         carry.make_room(len(self.partitions))
         before = carry.copy()
-        room = [1024, 2 * rows]
-        run: Callable[..., tuple[int, int]] = kernel.judge
+        room = [1024, 2 * rows, rows + 1]
+        widths = (kernel.FINDING_COLUMNS, kernel.CLAIM_COLUMNS, kernel.TERM_COLUMNS)
+        run: Callable[..., tuple[int, int, int]] = kernel.judge
         while True:
-            findings = np.empty((room[0], kernel.FINDING_COLUMNS), np.int64)
-            claims = np.empty((room[1], kernel.CLAIM_COLUMNS), np.int64)
-            found, claimed = run(
+            made = [np.empty((size, width), np.int64) for size, width in zip(room, widths, strict=True)]
+            counts = run(
                 *batch, carry.registers, carry.owned_by, carry.owned, carry.place,
-                projection.symbols, projection.next_state, projection.start, projection.unknown,
-                findings, claims,
+                projection.symbols, projection.next_state, projection.start, projection.unknown, *made,
             )  # fmt: skip
-            if found <= room[0] and claimed <= room[1]:
-                return findings[:found], claims[:claimed]
-            room = [max(found, room[0]), max(claimed, room[1])]
+            if all(count <= size for count, size in zip(counts, room, strict=True)):
+                findings, claims, ended = (one[:count] for one, count in zip(made, counts, strict=True))
+                return findings, claims, ended
+            room = [max(count, size) for count, size in zip(counts, room, strict=True)]
             carry = self.carry = before.copy()
 
     def _partitions(self, table: pa.Table) -> tuple[Ints, Ints]:
@@ -157,13 +213,14 @@ class TableChecker:
 
     def _keep(self, table: pa.Table, findings: Ints) -> None:
         """The findings as words."""
-        rows = table.select(["run", "group", "member", "seq", "event", "at_us"]).take(pa.array(findings[:, 0]))
+        names = ["run", "group", "member", "seq", "event", "at_us", "process"]
+        rows = table.select(names).take(pa.array(findings[:, 0]))
         for finding, row in zip(findings.tolist(), rows.to_pylist(), strict=True):
             _, rule, a, b, partition, state = finding
             text = detail(rule, a, b, self.partitions[partition] if partition >= 0 else "")
             place = (row["run"], row["group"], row["member"], row["seq"])
             self.violations.append(
-                Violation(*place, RULES[rule].id, self._state(state), row["event"], row["at_us"], text)
+                Violation(*place, RULES[rule].id, self._state(state), row["event"], row["at_us"], text, row["process"])
             )
 
 
@@ -175,9 +232,47 @@ def _key(table: pa.Table, row: int) -> Key:
     return run, group, member, process
 
 
+def _same_rows(some: pa.Table, others: pa.Table) -> npt.NDArray[np.bool_]:
+    """Which of these pairs of rows agree in every column."""
+    same = np.ones(some.num_rows, np.bool_)
+    for field in some.schema:
+        one, two = (table[field.name].combine_chunks() for table in (some, others))
+        if pa.types.is_list(field.type):
+            same &= np.array([a == b for a, b in zip(one.to_pylist(), two.to_pylist(), strict=True)], np.bool_)
+            continue
+        equal = pc.fill_null(pc.equal(one, two), False).to_numpy(zero_copy_only=False)
+        neither = pc.and_(pc.is_null(one), pc.is_null(two)).to_numpy(zero_copy_only=False)
+        same &= equal | neither
+    return same
+
+
+def _numbers(table: pa.Table, begins: npt.NDArray[np.bool_]) -> Ints:
+    """A number for each row's member id; 0: none. Ids change seldom: only where they do is one looked up."""
+    codes = _indices(table, "member_id")
+    changes = begins.copy()
+    changes[0] = True
+    changes[1:] |= codes[1:] != codes[:-1]
+    rows = np.flatnonzero(changes)
+    names = table["member_id"].chunk(0).take(pa.array(rows)).to_pylist()
+    lengths = np.diff(np.append(rows, len(codes)))
+    return np.repeat(np.array([_number(name) for name in names], np.int64), lengths)
+
+
+def _number(name: str) -> int:
+    """The same in every process and batch; 0 for no name."""
+    return int.from_bytes(blake2b(name.encode(), digest_size=7).digest(), "big") + 1 if name else 0
+
+
 def _indices(table: pa.Table, name: str) -> Ints:
     codes: Ints = table[name].chunk(0).indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     return codes
+
+
+def _words(table: pa.Table, name: str) -> list[str]:
+    """The words of a column of few that occur in it."""
+    codes = _indices(table, name)
+    words = table[name].chunk(0).dictionary.to_pylist()
+    return [str(words[code]) for code in np.flatnonzero(np.bincount(codes[codes >= 0]))]
 
 
 def _changes(table: pa.Table, name: str) -> npt.NDArray[np.bool_]:
@@ -213,5 +308,7 @@ def _settings(table: pa.Table, events: Ints) -> tuple[Ints, Ints]:
     for index, text in enumerate(table["detail"].take(pa.array(rows)).to_pylist()):
         one = _SETTINGS.decode(text)
         session_us, poll_us = one.session_timeout_ms * 1000, one.max_poll_interval_ms * 1000
-        settings[index] = (one.rebalance == "eager", session_us, poll_us, one.static)
+        bound_us = heartbeat_bound_ms(one.heartbeat_interval_ms) * 1000 if one.heartbeat_interval_ms else 0
+        said = (one.lost_callback, one.listener)
+        settings[index] = (one.rebalance == "eager", session_us, poll_us, one.static, bound_us, *said)
     return place, settings

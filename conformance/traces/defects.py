@@ -8,6 +8,7 @@ applied and expects that one finding and no other. Nothing in this file knows ho
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import msgspec
@@ -132,6 +133,14 @@ def the_clock_steps_back(group: Group) -> Iterator[Group]:
             yield _change(group, member, place, at_us=before - 1)
 
 
+@_defect("T-MIXED-PROCESSES")
+def two_hosts_share_a_client_id(group: Group) -> Iterator[Group]:
+    """Two processes of one client id number from 0, and do not say which is which."""
+    for member, trace in enumerate(group):
+        other = [msgspec.structs.replace(line, at_us=line.at_us + 1_700) for line in trace]
+        yield _with(group, member, sorted([*trace, *other], key=lambda line: line.seq))
+
+
 # Generations -------------------------------------------------------------------------------------------------------------
 
 
@@ -167,6 +176,20 @@ def a_heartbeat_is_of_the_generation_before(group: Group) -> Iterator[Group]:
             yield _change(group, member, place, generation=line.generation - 1)
 
 
+@_defect("T-GENERATION-JUMP")
+def a_generation_is_seven_higher(group: Group) -> Iterator[Group]:
+    """From one join on every generation is seven higher, although the member kept its identity."""
+    for member, trace in enumerate(group):
+        joins = [p for p, line in enumerate(trace) if line.event == "join_answered" and line.error == "NONE"]
+        for place in joins[1:]:
+            if not _identity_lost(trace[:place]):
+                spoilt = [
+                    msgspec.structs.replace(line, generation=line.generation + 7) if line.generation >= 0 else line
+                    for line in trace[place:]
+                ]
+                yield _with(group, member, [*trace[:place], *spoilt])
+
+
 @_defect("T-COMMIT-GENERATION")
 def a_commit_is_of_the_generation_before(group: Group) -> Iterator[Group]:
     """One commit carries the generation before the current one."""
@@ -179,6 +202,33 @@ def a_commit_forgets_its_member(group: Group) -> Iterator[Group]:
     """A member of the group commits as if it were none."""
     for member, place in _places(group, "commit_sent"):
         yield _change(group, member, place, generation=-1, member_id="")
+
+
+@_defect("T-COMMIT-NO-MEMBER")
+def a_commit_follows_the_expulsion(group: Group) -> Iterator[Group]:
+    """A commit is sent after UNKNOWN_MEMBER_ID, by nobody (as aiokafka does) or by who the member was."""
+    for member, place in _places(group, "heartbeat_answered"):
+        line = group[member][place]
+        if line.error == "UNKNOWN_MEMBER_ID":
+            yield _insert(group, member, place + 1, "commit_sent", generation=-1, member_id="")
+            yield _insert(group, member, place + 1, "commit_sent", generation=line.generation)
+
+
+@_defect("T-MEMBER-ID")
+def a_request_names_another_member(group: Group) -> Iterator[Group]:
+    """One request carries a member id that the coordinator gave to somebody else."""
+    for member, place in _places(group, "heartbeat_sent", "sync_sent", "commit_sent", "leave_sent"):
+        yield _change(group, member, place, member_id="somebody-else")
+
+
+@_defect("T-MEMBER-ID")
+def the_old_id_is_used_again(group: Group) -> Iterator[Group]:
+    """After UNKNOWN_MEMBER_ID the member joins with the id that the coordinator does not know."""
+    for member, trace in enumerate(group):
+        for place, line in enumerate(trace):
+            if line.error == "UNKNOWN_MEMBER_ID":
+                again = next(p for p in range(place, len(trace)) if trace[p].event == "join_sent")
+                yield _change(group, member, again, member_id=line.member_id)
 
 
 @_defect("T-SYNC-GENERATION")
@@ -194,23 +244,53 @@ def a_sync_is_of_another_generation(group: Group) -> Iterator[Group]:
 
 @_defect("T-HEARTBEAT-GAP")
 def heartbeats_stop_for_a_session(group: Group) -> Iterator[Group]:
-    """In the longest stretch of each generation no heartbeat is sent for longer than the session timeout."""
+    """In the longest stretch of each generation no heartbeat is sent for longer than the session timeout, and a second."""
     for member, trace in enumerate(group):
-        session_us = _settings(trace).session_timeout_ms * 1000
+        yield from _silenced(group, member, _settings(trace).session_timeout_ms * 1000)
+
+
+@_defect("T-HEARTBEAT-RARE")
+def heartbeats_come_too_seldom(group: Group) -> Iterator[Group]:
+    """For more than four intervals no heartbeat is sent; the session timeout is long enough for that."""
+    for member, trace in enumerate(group):
+        settings = _settings(trace)
+        patient = msgspec.structs.replace(settings, session_timeout_ms=10 * settings.session_timeout_ms)
+        slow = _change(group, member, 0, detail=msgspec.Raw(msgspec.json.encode(patient)))
+        yield from _silenced(slow, member, 4 * settings.heartbeat_interval_ms * 1000)
+
+
+def _silenced(group: Group, member: int, longer_us: int) -> Iterator[Group]:
+    """The member without its heartbeats of such a time; it polls meanwhile, or its process might as well stand still."""
+    trace = group[member]
+    for start, end in _generations(trace):
+        beats = [p for p in range(start, end) if trace[p].event == "heartbeat_sent"]
+        for first in beats[1:]:
+            sent = {p for p in beats if first <= p and trace[p].at_us - trace[first].at_us < longer_us}
+            answers = {next(a for a in range(p, len(trace)) if trace[a].event == "heartbeat_answered") for p in sent}
+            if max(answers) >= end:
+                continue  # that answer means something
+            silent = sent | answers
+            last = [p for p in beats if p < first][-1]
+            later = [p for p in range(last + 2, end) if p not in silent]
+            lively = all(trace[q].at_us - trace[p].at_us < 2_000_000 for p, q in pairwise([last + 1, *later]))
+            if lively and any(trace[p].at_us - trace[last].at_us > longer_us + 2_000_000 for p in later):
+                yield _without(group, member, silent)
+
+
+@_defect("T-STANDSTILL")
+def the_process_is_stopped_for_a_while(group: Group) -> Iterator[Group]:
+    """SIGSTOP, or a clock that is set forward: in a generation nothing at all happens for longer than the session timeout."""
+    for member, trace in enumerate(group):
+        step_us = _settings(trace).session_timeout_ms * 1000 + 1_000_000
         for start, end in _generations(trace):
-            beats = [p for p in range(start, end) if trace[p].event == "heartbeat_sent"]
-            for first in beats[1:]:
-                sent = {p for p in beats if first <= p and trace[p].at_us - trace[first].at_us < session_us}
-                answers = {
-                    next(a for a in range(p, len(trace)) if trace[a].event == "heartbeat_answered") for p in sent
-                }
-                if max(answers) >= end:
-                    continue  # that answer means something
-                silent = sent | answers
-                last = [p for p in beats if p < first][-1]
-                later = [p for p in range(first, end) if p not in silent]
-                if any(trace[p].at_us - trace[last].at_us > session_us for p in later):
-                    yield _without(group, member, silent)
+            for place in range(start + 1, end):
+                yield _with(group, member, _later(trace, place, step_us))
+
+
+def _later(trace: Trace, place: int, step_us: int) -> Trace:
+    """Everything from this place on so much later."""
+    moved = [msgspec.structs.replace(line, at_us=line.at_us + step_us) for line in trace[place:]]
+    return [*trace[:place], *moved]
 
 
 @_defect("T-POLL-GAP")
@@ -279,10 +359,10 @@ def a_heartbeat_is_answered_that_was_not_sent(group: Group) -> Iterator[Group]:
 
 
 @_defect("T-STATIC-LEAVE")
-def a_static_member_says_farewell(group: Group) -> Iterator[Group]:
-    """The member that sends LeaveGroup turns out to be a static one."""
+def a_static_member_leaves_for_not_polling(group: Group) -> Iterator[Group]:
+    """The member whose poll interval runs out, and that sends LeaveGroup for it, turns out to be a static one."""
     for member, trace in enumerate(group):
-        if sum(line.event == "leave_sent" for line in trace) == 1:
+        if any(line.event == "poll_expired" for line in trace) and any(line.event == "leave_sent" for line in trace):
             settings = msgspec.structs.replace(_settings(trace), static=True)
             yield _change(group, member, 0, detail=msgspec.Raw(msgspec.json.encode(settings)))
 
@@ -316,6 +396,16 @@ def a_foreign_partition_is_taken_away(group: Group) -> Iterator[Group]:
                     for p, one in enumerate(trace)
                 ]
                 yield _with(group, member, spoilt)
+
+
+@_defect("T-LOST-NOT-SAID")
+def what_is_lost_is_called_revoked(group: Group) -> Iterator[Group]:
+    """The callback for what was lost is that for what is revoked."""
+    words = {"lost_started": "revoked_started", "lost": "revoked"}
+    for member, trace in enumerate(group):
+        if any(line.event == "lost" for line in trace):
+            spoilt = [msgspec.structs.replace(line, event=words.get(line.event, line.event)) for line in trace]
+            yield _with(group, member, spoilt)
 
 
 @_defect("T-TWO-OWNERS")
@@ -404,6 +494,60 @@ def partitions_are_lost_that_nobody_took(group: Group) -> Iterator[Group]:
         for start, end in _generations(trace):
             if end > start:
                 yield _insert(group, member, end, "lost_started")
+
+
+# The group ---------------------------------------------------------------------------------------------------------------
+
+
+@_defect("T-STALE-ACCEPTED")
+def a_zombie_is_still_heard(group: Group) -> Iterator[Group]:
+    """A member never hears that the group has moved on: its heartbeats of the first generation are accepted for a minute."""
+    for member, trace in enumerate(group):
+        _, end = next(_generations(trace))
+        theirs = [line.generation for other in group if other is not trace for line in other]
+        if not theirs or max(theirs) <= trace[end - 1].generation or trace[end - 1].generation not in theirs:
+            continue
+        end -= trace[end - 1].event == "heartbeat_sent"  # its answer told of the rebalance
+        last = trace[end - 1]
+        beat = (("poll", None), ("heartbeat_sent", None), ("heartbeat_answered", "NONE"))
+        beats = [
+            msgspec.structs.replace(
+                last, event=event, error=error, at_us=last.at_us + second * 1_000_000, partitions=()
+            )
+            for second in range(1, 61)
+            for event, error in beat
+        ]
+        yield _with(group, member, _renumber([*trace[:end], *beats]))
+
+
+@_defect("T-MANY-REBALANCES")
+def a_member_rebalances_all_the_time(group: Group) -> Iterator[Group]:
+    """The way from one announced rebalance to the next is gone twelve times."""
+    for member, trace in enumerate(group):
+        told = [p for p, line in enumerate(trace) if line.error == "REBALANCE_IN_PROGRESS"]
+        if len(group) > 1 or len(told) < 2:
+            continue
+        first, then = told[:2]
+        period_us = trace[then].at_us - trace[first].at_us
+        storm = [
+            msgspec.structs.replace(
+                line,
+                at_us=line.at_us + turn * period_us,
+                generation=line.generation + turn if line.generation >= 0 else -1,
+            )
+            for turn in range(12)
+            for line in (trace[first:then] if turn < 11 else trace[first:])
+        ]
+        yield _with(group, member, _renumber([*trace[:first], *storm]))
+
+
+@_defect("T-LONG-JOIN")
+def a_join_is_answered_late(group: Group) -> Iterator[Group]:
+    """JoinGroup is answered after more than the poll interval."""
+    for member, trace in enumerate(group):
+        for place, line in enumerate(trace):
+            if line.event == "join_answered" and line.error == "NONE":
+                yield _with(group, member, _later(trace, place, _settings(trace).max_poll_interval_ms * 1000 + 1_000))
 
 
 DEFECTS: Final[tuple[Defect, ...]] = tuple(_DEFECTS)

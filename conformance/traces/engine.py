@@ -29,7 +29,7 @@ from groupspec.conformance.traces.quarantine import Quarantined
 from groupspec.conformance.traces.reading import CHUNK_BYTES, Chunk, ChunkReport, Parsed, numbered, pack, plan
 from groupspec.conformance.traces.reading import parse as parse_chunks
 from groupspec.conformance.traces.schema import ARROW_SCHEMA
-from groupspec.conformance.traces.trace_rules import Violation
+from groupspec.conformance.traces.trace_rules import KINDS, Violation
 from groupspec.conformance.traces.workspace import Workspace, workspace
 
 BATCH_ROWS: Final = 65_536
@@ -46,11 +46,18 @@ class FileVerdict(msgspec.Struct, frozen=True):
     members: int
     unjudged_members: int
     groups: int
-    violations: list[Violation]
+    found: list[Violation]
+    sources: list[str]
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """The result of a check. `violations` are sorted by place."""
+    """The result of a check, each list sorted by place.
+
+    violations  what clients, or their coordinators, did against a rule of the specification
+    recording   what is wrong with the recording, and was not judged for it
+    notices     what no rule forbids, and an operator should know
+    sources     who recorded what was read: what they do not show was not judged
+    """
 
     events: int
     members: int
@@ -60,12 +67,20 @@ class Verdict(msgspec.Struct, frozen=True):
     quarantine: list[Quarantined]
     left_out: list[LeftOut]
     violations: list[Violation]
+    recording: list[Violation]
+    notices: list[Violation]
+    sources: list[str]
     seconds: float
 
     @property
     def incomplete(self) -> bool:
         """Whether something was not read that may have held events: then finding nothing proves nothing."""
         return bool(self.quarantine) or any(left.reason in inputs.INCOMPLETE for left in self.left_out)
+
+    @property
+    def found(self) -> list[Violation]:
+        """All three together, by place."""
+        return sorted([*self.violations, *self.recording, *self.notices])
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -87,9 +102,9 @@ def check_tables(tables: Iterable[pa.Table]) -> FileVerdict:
     checker = TableChecker(load())
     for table in tables:
         checker.check(table)
-    violations = checker.finish()
-    count = checker.count
-    return FileVerdict(count.events, count.members, count.unjudged_members, checker.groups, violations)
+    found = checker.finish()
+    count, sources = checker.count, sorted(checker.sources)
+    return FileVerdict(count.events, count.members, count.unjudged_members, checker.groups, found, sources)
 
 
 def check_bucket(file: Path, batch_rows: int = BATCH_ROWS, written: layout.Written | None = None) -> FileVerdict:
@@ -105,6 +120,7 @@ def combine(
     files: Sequence[FileVerdict], quarantine: Sequence[Quarantined], left_out: Sequence[LeftOut], seconds: float
 ) -> Verdict:
     """One verdict out of those of all buckets."""
+    found = sorted(one for file in files for one in file.found)
     return Verdict(
         events=sum(file.events for file in files),
         members=sum(file.members for file in files),
@@ -113,7 +129,10 @@ def combine(
         quarantined=dict(sorted(Counter(line.reason for line in quarantine).items())),
         quarantine=sorted(quarantine),
         left_out=sorted(left_out),
-        violations=sorted(violation for file in files for violation in file.violations),
+        violations=[one for one in found if KINDS[one.rule] == "violation"],
+        recording=[one for one in found if KINDS[one.rule] == "recording"],
+        notices=[one for one in found if KINDS[one.rule] == "notice"],
+        sources=sorted({source for file in files for source in file.sources}),
         seconds=seconds,
     )
 

@@ -16,6 +16,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from groupspec.conformance.bounds import IN_FLIGHT_US
 from groupspec.conformance.traces.registers import (
     APIS,
     GRACE_US,
@@ -33,21 +34,28 @@ from groupspec.conformance.traces.trace_rules import CODES
 Ints = npt.NDArray[np.int64]
 
 FINDING_COLUMNS: Final = 6  # row, rule, a, b, partition (-1: none), state before
-CLAIM_COLUMNS: Final = 4  # row, generation, partition, state before
-SETTING_COLUMNS: Final = 4  # eager, session timeout and poll interval in us, static
+CLAIM_COLUMNS: Final = 5  # row, generation, partition, state before, static
+SETTING_COLUMNS: Final = (
+    7  # eager, session timeout and poll interval in us, static, heartbeat bound in us, two of the listener
+)
+# The row at which a generation ended, whether it is of the member before that row, and the fields of `terms.Term` but the first.
+TERM_COLUMNS: Final = 14
 
 # Plain integers, so that the compiler takes them as constants.
 _NO, _YES, _UNKNOWN = int(NO), int(YES), int(UNKNOWN)
 _NOT_BEFORE_THE_NEXT_US = int(NOT_BEFORE_THE_NEXT_US)
 _NO_GENERATION, _UNKNOWN_GENERATION, _GRACE_US = int(NO_GENERATION), int(UNKNOWN_GENERATION), int(GRACE_US)
+_IN_FLIGHT_US = int(IN_FLIGHT_US)
 _WIRE, _REFERENCE = SOURCE_CODES["wire"], SOURCE_CODES["reference"]
 _UNKNOWN_MEMBER, _ILLEGAL_GENERATION, _FENCED = (
     ERROR_CODES[name] for name in ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "FENCED_INSTANCE_ID")
 )
+_REBALANCING, _ID_REQUIRED = ERROR_CODES["REBALANCE_IN_PROGRESS"], ERROR_CODES["MEMBER_ID_REQUIRED"]
 
 _DISCONNECTED, _TIMED_OUT = ERROR_CODES["DISCONNECTED"], ERROR_CODES["TIMED_OUT"]
 
 _CONFIG = EVENT_CODES["config"]
+_SUBSCRIBED = EVENT_CODES["subscribed"]
 _UNSUBSCRIBED = EVENT_CODES["unsubscribed"]
 _POLL = EVENT_CODES["poll"]
 _LOOKUP_SENT = EVENT_CODES["lookup_sent"]
@@ -89,6 +97,13 @@ _TWO_JOINS = CODES["T-TWO-JOINS"]
 _SYNC_GENERATION = CODES["T-SYNC-GENERATION"]
 _STATIC_LEAVE = CODES["T-STATIC-LEAVE"]
 _UNASKED = CODES["T-UNASKED-ANSWER"]
+_MIXED_PROCESSES = CODES["T-MIXED-PROCESSES"]
+_STANDSTILL = CODES["T-STANDSTILL"]
+_MEMBER_IDS = CODES["T-MEMBER-ID"]
+_JUMP = CODES["T-GENERATION-JUMP"]
+_RARE = CODES["T-HEARTBEAT-RARE"]
+_NOT_SAID = CODES["T-LOST-NOT-SAID"]
+_COMMIT_NO_MEMBER = CODES["T-COMMIT-NO-MEMBER"]
 
 _STATE = int(Register.STATE)
 _LAST_SEQ = int(Register.LAST_SEQ)
@@ -118,7 +133,33 @@ _STAMP = int(Register.STAMP)
 _OWNED_COUNT = int(Register.OWNED_COUNT)
 _ASKED = int(Register.ASKED)
 _ANSWERED = int(Register.ANSWERED)
+_BOUND_US = int(Register.BOUND_US)
+_SAYS_LOST = int(Register.SAYS_LOST)
+_QUIET_AT = int(Register.QUIET_AT)
+_HOLE_LIFE = int(Register.HOLE_LIFE)
+_HOLE_QUIET = int(Register.HOLE_QUIET)
+_HOLE_POLL = int(Register.HOLE_POLL)
+_MIXED = int(Register.MIXED)
+_MEMBER_ID = int(Register.MEMBER_ID)
+_GONE_ID = int(Register.GONE_ID)
+_LOST_MEMBERSHIP = int(Register.LOST)
+_LOST_AT = int(Register.LOST_AT)
+_ANNOUNCED = int(Register.ANNOUNCED)
+_ASKED_TO_LEAVE = int(Register.ASKED_TO_LEAVE)
+_JOINS = int(Register.JOINS)
+_JOIN_AT = int(Register.JOIN_AT)
+_TERM_AT = int(Register.TERM_AT)
+_TERM_WAITED = int(Register.TERM_WAITED)
+_TERM_TOGETHER = int(Register.TERM_TOGETHER)
+_TERM_LAST_AT = int(Register.TERM_LAST_AT)
+_TERM_LAST_SEQ = int(Register.TERM_LAST_SEQ)
+_COMMIT_AT = int(Register.COMMIT_AT)
+_PROCESS = int(Register.PROCESS)
+_TERM_SEQ = int(Register.TERM_SEQ)
+_TERM_LAST_EVENT = int(Register.TERM_LAST_EVENT)
+_TERM_GENERATION = int(Register.TERM_GENERATION)
 _API_COUNT: Final = 6
+_HEARTBEAT = APIS.index("heartbeat")
 
 
 def _api_of(event: str) -> int:
@@ -127,6 +168,13 @@ def _api_of(event: str) -> int:
 
 
 _API = np.array([_api_of(event) for event in EVENT_CODES], np.int64)
+
+
+def last_term(registers: Ints) -> list[int] | None:
+    """The generation that the last member was in when its trace ended, as the columns of `terms` after the first two."""
+    terms = np.zeros((1, TERM_COLUMNS), np.int64)
+    ended = _end_term(registers.copy(), terms, 0, 0, 0)
+    return [int(value) for value in terms[0, 2:]] if ended else None
 
 
 class Carry:
@@ -138,6 +186,7 @@ class Carry:
 
     def __init__(self) -> None:
         self.registers = np.zeros(int(Register.COUNT), np.int64)
+        self.registers[_TERM_AT] = -1
         self.owned_by = np.zeros(0, np.int64)
         self.owned = np.zeros(0, np.int64)
         self.place = np.zeros(0, np.int64)
@@ -163,7 +212,11 @@ class Carry:
 def _restart(r):  # type: ignore[no-untyped-def]
     r[_GENERATION] = r[_BEFORE] = r[_JOINED] = _NO_GENERATION
     r[_ACTIVE] = r[_JOIN_OUT] = r[_SYNC_OUT] = r[_LEFT] = r[_POLL_SEEN] = _NO
-    r[_LIFE_AT] = r[_POLL_AT] = r[_NOW]
+    r[_LIFE_AT] = r[_POLL_AT] = r[_QUIET_AT] = r[_NOW]
+    r[_HOLE_LIFE] = r[_HOLE_POLL] = r[_HOLE_QUIET] = 0
+    r[_MEMBER_ID] = r[_GONE_ID] = r[_JOINS] = 0
+    r[_LOST_MEMBERSHIP] = r[_ANNOUNCED] = r[_ASKED_TO_LEAVE] = _NO
+    r[_TERM_AT] = -1
     r[_COORDINATOR] = r[_OWNED_KNOWN] = _YES
     r[_RELEASING] = r[_ASSIGNING] = _NO
     r[_STAMP] += 1
@@ -176,6 +229,10 @@ def _restart(r):  # type: ignore[no-untyped-def]
 def _forget(r, missing, mode, unknown):  # type: ignore[no-untyped-def]
     r[_GENERATION] = r[_BEFORE] = r[_JOINED] = _UNKNOWN_GENERATION
     r[_ACTIVE] = r[_LEFT] = r[_POLL_SEEN] = _NO
+    r[_LOST_MEMBERSHIP] = _NO
+    r[_MEMBER_ID] = r[_GONE_ID] = 0
+    r[_JOINS] += missing
+    r[_ASKED_TO_LEAVE] = r[_ANNOUNCED] = _UNKNOWN
     r[_JOIN_OUT] = r[_SYNC_OUT] = _UNKNOWN
     r[_COORDINATOR] = _YES
     r[_OWNED_KNOWN] = r[_RELEASING] = r[_ASSIGNING] = _NO
@@ -187,9 +244,46 @@ def _forget(r, missing, mode, unknown):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _lose_identity(r):  # type: ignore[no-untyped-def]
+def _lose_identity(r, id_too):  # type: ignore[no-untyped-def]
     r[_GENERATION] = r[_BEFORE] = r[_JOINED] = _NO_GENERATION
     r[_ACTIVE] = _NO
+    if id_too and r[_MEMBER_ID] != 0:
+        r[_GONE_ID] = r[_MEMBER_ID]
+        r[_MEMBER_ID] = 0
+        r[_LOST_AT] = r[_NOW]
+
+
+@numba.njit(cache=True, nogil=True)
+def _be_expelled(r, unknown_member):  # type: ignore[no-untyped-def]
+    if r[_GENERATION] >= 0 and r[_ASKED_TO_LEAVE] == _NO:
+        r[_LOST_MEMBERSHIP] = _YES
+        r[_LOST_AT] = r[_NOW]
+    _lose_identity(r, unknown_member)
+
+
+@numba.njit(cache=True, nogil=True)
+def _end_term(r, terms, count, row, before):  # type: ignore[no-untyped-def]
+    """Writes down the generation that ends here, if the member was in one."""
+    if r[_TERM_AT] < 0:
+        return count
+    if count < len(terms):
+        term = terms[count]
+        term[0] = row
+        term[1] = before
+        term[2] = r[_TERM_GENERATION]
+        term[3] = r[_TERM_AT]
+        term[4] = r[_TERM_SEQ]
+        term[5] = r[_TERM_WAITED]
+        term[6] = r[_TERM_TOGETHER]
+        term[7] = r[_TERM_LAST_AT]
+        term[8] = r[_TERM_LAST_SEQ]
+        term[9] = r[_TERM_LAST_EVENT]
+        term[10] = r[_STATIC]
+        term[11] = r[_SESSION_US]
+        term[12] = r[_POLL_US]
+        term[13] = r[_PROCESS]
+    r[_TERM_AT] = -1
+    return count + 1
 
 
 @numba.njit(cache=True, nogil=True)
@@ -251,23 +345,27 @@ def _find(findings, count, row, rule, a, b, partition, state):  # type: ignore[n
 
 @numba.njit(cache=True, nogil=True)
 def judge(  # type: ignore[no-untyped-def]
-    begins, seq, at_us, source, event, error, generation, said_late, part_start, parts, setting, settings,
-    r, owned_by, owned, place, symbols, next_state, start, unknown, findings, claims,
+    begins, repeats, seq, at_us, source, event, error, generation, member_id, said_late, part_start, parts, setting, settings,
+    r, owned_by, owned, place, symbols, next_state, start, unknown, findings, claims, terms,
 ):  # fmt: skip
-    """Judges a batch. Returns how many findings and claims there were; more than fit means: again, with more room.
+    """Judges a batch. Returns how many findings, claims and terms there were; more than fit means: again, with more room.
 
     The carried arrays are changed in place, so whoever runs it again restores them first.
     """
     found = 0
     claimed = 0
+    ended = 0
     for i in range(len(seq)):
         if begins[i]:
+            ended = _end_term(r, terms, ended, i, 1)
             stamp = r[_STAMP]
             r[:] = 0
             r[_STAMP] = stamp
             r[_STATE] = r[_LAST_SEQ] = -1
             r[_SOURCE] = -1
             _restart(r)
+        elif r[_MIXED] == _YES:
+            continue
         e = event[i]
         at = at_us[i]
         mode = r[_SOURCE] * 2 + 1 - r[_EAGER]
@@ -276,34 +374,59 @@ def judge(  # type: ignore[no-untyped-def]
 
         # The numbers, and the time
         if seq[i] <= r[_LAST_SEQ]:
-            found = _find(findings, found, i, _DUPLICATE, 0, seq[i], -1, state)
+            if repeats[i]:
+                found = _find(findings, found, i, _DUPLICATE, 0, seq[i], -1, state)
+            else:
+                found = _find(findings, found, i, _MIXED_PROCESSES, 0, seq[i], -1, state)
+                r[_MIXED] = _YES
+                r[_TERM_AT] = -1
             continue
         if seq[i] != r[_LAST_SEQ] + 1:
             found = _find(findings, found, i, _GAP, r[_LAST_SEQ] + 1, seq[i], -1, state)
             _forget(r, seq[i] - r[_LAST_SEQ] - 1, mode, unknown)
         r[_LAST_SEQ] = seq[i]
         if e == _CONFIG:
-            r[_LAST_AT] = r[_NOW] = at  # another process, another clock
-        if at < r[_LAST_AT]:
+            ended = _end_term(r, terms, ended, i, 0)
+            r[_LAST_AT] = at  # another process, another clock
+        elif at < r[_LAST_AT]:
             found = _find(findings, found, i, _TIME_BACK, r[_LAST_AT], at, -1, state)
-        r[_LAST_AT] = at
-        r[_NOW] = max(r[_NOW], at)
-        now = r[_NOW]
+            for clock in (_LIFE_AT, _POLL_AT, _QUIET_AT, _LOST_AT, _JOIN_AT, _COMMIT_AT):
+                r[clock] -= r[_LAST_AT] - at
+            r[_TERM_AT] = -1
+        passed = at - r[_LAST_AT]
+        r[_LAST_AT] = r[_NOW] = now = at
         excused = found  # findings up to here do not explain an illegal transition
 
-        # Silence
-        if r[_CONFIGURED] and r[_ACTIVE]:
-            poll_over = r[_POLL_SEEN] == _YES and r[_POLL_US] > 0 and now - r[_POLL_AT] > r[_POLL_US]
+        # Silence; the process that is silent from now on is not the one that was before a `config`
+        if r[_CONFIGURED] and r[_ACTIVE] and e != _CONFIG:
+            r[_HOLE_LIFE] = max(r[_HOLE_LIFE], passed)
+            r[_HOLE_QUIET] = max(r[_HOLE_QUIET], passed)
+            r[_HOLE_POLL] = max(r[_HOLE_POLL], passed)
+            session, interval, bound = r[_SESSION_US], r[_POLL_US], r[_BOUND_US]
+            unpolled = now - r[_POLL_AT]
+            poll_over = r[_POLL_SEEN] == _YES and interval > 0 and unpolled > interval
             silent = now - r[_LIFE_AT]
-            if r[_SESSION_US] > 0 and silent > r[_SESSION_US] and r[_COORDINATOR] == _YES and not poll_over:
-                found = _find(findings, found, i, _HEARTBEAT_GAP, r[_SESSION_US] // 1000, silent // 1000, -1, state)
-                r[_LIFE_AT] = _NOT_BEFORE_THE_NEXT_US
+            stood = session > 0 and passed > session
+            due = r[_COORDINATOR] == _YES and not poll_over
+            if stood:
+                found = _find(findings, found, i, _STANDSTILL, 0, passed // 1000, -1, state)
+                r[_TERM_AT] = -1  # its clock may have been set: not to be compared
+            if session > 0 and due and silent - (r[_HOLE_LIFE] if r[_HOLE_LIFE] > session else 0) > session:
+                found = _find(findings, found, i, _HEARTBEAT_GAP, session // 1000, silent // 1000, -1, state)
+                r[_LIFE_AT] = r[_QUIET_AT] = _NOT_BEFORE_THE_NEXT_US
+            quiet = now - r[_QUIET_AT]
+            none_out = r[_ANSWERED + _HEARTBEAT] >= r[_ASKED + _HEARTBEAT]
+            least = min(bound, session) if session > 0 else bound
+            if bound > 0 and due and none_out and quiet - (r[_HOLE_QUIET] if r[_HOLE_QUIET] > least else 0) > bound:
+                found = _find(findings, found, i, _RARE, bound // 1000, quiet // 1000, -1, state)
+                r[_QUIET_AT] = _NOT_BEFORE_THE_NEXT_US
             shows = not (r[_SOURCE] == _WIRE and r[_STATIC] == _YES)
             judged = e == _HEARTBEAT_SENT or (e == _POLL and shows)
-            if judged and poll_over and r[_COORDINATOR] == _YES and now - r[_POLL_AT] > r[_POLL_US] + _GRACE_US:
-                waited = (now - r[_POLL_AT]) // 1000
-                found = _find(findings, found, i, _POLL_GAP, r[_POLL_US] // 1000, waited, -1, state)
+            hole = r[_HOLE_POLL] if session > 0 and r[_HOLE_POLL] > session else 0
+            if judged and poll_over and r[_COORDINATOR] == _YES and unpolled - hole > interval + _GRACE_US:
+                found = _find(findings, found, i, _POLL_GAP, interval // 1000, unpolled // 1000, -1, state)
                 r[_POLL_SEEN] = _NO
+            excused = found  # nor does silence
 
         # An answer to a request of another generation is late, one of none is not the group's: the table hears of neither
         late = said_late[i] == _YES
@@ -332,63 +455,123 @@ def judge(  # type: ignore[no-untyped-def]
             k = setting[i]
             r[_SOURCE] = source[i]
             r[_CONFIGURED] = _YES
-            r[_EAGER], r[_SESSION_US], r[_POLL_US], r[_STATIC] = settings[k]
+            r[_EAGER], r[_SESSION_US], r[_POLL_US], r[_STATIC] = settings[k, :4]
+            r[_BOUND_US], r[_SAYS_LOST] = settings[k, 4:6]
+            r[_PROCESS] += 1
             _restart(r)
             mode = r[_SOURCE] * 2 + 1 - r[_EAGER]
-            r[_STATE] = start[mode]
+            r[_STATE] = start[mode] if settings[k, 6] == _YES else -1
         elif e == _POLL:
             r[_POLL_AT] = now
+            r[_HOLE_POLL] = 0
             r[_POLL_SEEN] = _YES
+        elif e == _SUBSCRIBED:
+            r[_ASKED_TO_LEAVE] = _NO
         elif e == _JOIN_SENT:
             if r[_JOIN_OUT] == _YES or r[_SYNC_OUT] == _YES:
                 found = _find(findings, found, i, _TWO_JOINS, 0, 0, -1, state)
             r[_JOIN_OUT] = _YES
             r[_SYNC_OUT] = r[_ACTIVE] = _NO
             r[_ASKED + api] += 1
+            r[_JOINS] += 1
+            r[_JOIN_AT] = now
         elif e == _JOIN_ANSWERED:
             waited_for = r[_JOIN_OUT]
             r[_JOIN_OUT] = _NO
             if waited_for != _NO and error[i] == 0:
                 if g < r[_GENERATION]:
                     found = _find(findings, found, i, _GENERATION_BACK, r[_GENERATION], g, -1, state)
+                elif (
+                    r[_GENERATION] >= 0 and waited_for == _YES and r[_STATIC] == _NO and g > r[_GENERATION] + r[_JOINS]
+                ):
+                    found = _find(findings, found, i, _JUMP, r[_GENERATION], g, -1, state)
+                r[_JOINS] = (
+                    r[_JOINS] + r[_GENERATION] - g if g < r[_GENERATION] else 0
+                )  # what a coordinator has forgotten may come back
+                ended = _end_term(r, terms, ended, i, 0)
                 r[_BEFORE] = r[_GENERATION]
-                r[_GENERATION] = r[_JOINED] = g
+                r[_GENERATION] = r[_JOINED] = r[_TERM_GENERATION] = g
                 r[_ACTIVE] = _YES
-                r[_LEFT] = _NO
-                r[_LIFE_AT] = r[_POLL_AT] = now
+                r[_LEFT] = r[_LOST_MEMBERSHIP] = r[_ANNOUNCED] = _NO
+                r[_LIFE_AT] = r[_POLL_AT] = r[_QUIET_AT] = r[_TERM_AT] = now
+                r[_HOLE_LIFE] = r[_HOLE_POLL] = r[_HOLE_QUIET] = 0
+                r[_TERM_WAITED] = now - r[_JOIN_AT] if waited_for == _YES else 0
+                r[_TERM_TOGETHER] = _YES if waited_for == _YES and r[_ANSWERED + api] == r[_ASKED + api] else _NO
+                r[_TERM_SEQ] = seq[i]
+                r[_TERM_LAST_AT] = r[_TERM_LAST_SEQ] = -1
+                r[_MEMBER_ID] = member_id[i]
+                r[_GONE_ID] = 0
+            elif waited_for != _NO and error[i] == _ID_REQUIRED:
+                r[_MEMBER_ID] = member_id[i]
+                r[_GONE_ID] = 0
             elif waited_for != _NO and expelled:
-                _lose_identity(r)
+                _be_expelled(r, error[i] == _UNKNOWN_MEMBER)
         elif e == _SYNC_SENT:
             if r[_JOINED] >= 0 and g != r[_JOINED]:
                 found = _find(findings, found, i, _SYNC_GENERATION, r[_JOINED], g, -1, state)
+            elif r[_MEMBER_ID] != 0 and member_id[i] != r[_MEMBER_ID]:
+                found = _find(findings, found, i, _MEMBER_IDS, 0, 0, -1, state)
             r[_SYNC_OUT] = _YES
             r[_BEFORE] = r[_GENERATION]
             r[_ASKED + api] += 1
         elif e in (_SYNC_ANSWERED, _HEARTBEAT_ANSWERED, _COMMIT_ANSWERED):
             if e == _SYNC_ANSWERED:
                 r[_SYNC_OUT] = _NO
+            if e == _HEARTBEAT_ANSWERED:
+                r[_QUIET_AT] = now
+                r[_HOLE_QUIET] = 0
             if expelled and (g == r[_GENERATION] or g == _NO_GENERATION):
-                _lose_identity(r)
+                _be_expelled(r, error[i] == _UNKNOWN_MEMBER)
+            elif error[i] == _REBALANCING:
+                r[_ANNOUNCED] = _YES
+            elif (
+                error[i] == 0 and e != _SYNC_ANSWERED and 0 <= g == r[_GENERATION]
+                and r[_ANSWERED + api] == r[_ASKED + api]
+            ):  # fmt: skip
+                r[_TERM_LAST_AT] = r[_LIFE_AT] if e == _HEARTBEAT_ANSWERED else r[_COMMIT_AT]
+                r[_TERM_LAST_SEQ], r[_TERM_LAST_EVENT] = seq[i], e
         elif e == _HEARTBEAT_SENT:
-            told = r[_SOURCE] == _REFERENCE and r[_GENERATION] == _NO_GENERATION
+            arrived = r[_SOURCE] == _REFERENCE or now > r[_LOST_AT] + _IN_FLIGHT_US
+            told = (
+                r[_GENERATION] == _NO_GENERATION
+                and (r[_SOURCE] == _REFERENCE or r[_LOST_MEMBERSHIP] == _YES)
+                and arrived
+            )
             if r[_LEFT] == _YES or told:
                 found = _find(findings, found, i, _NO_MEMBER, 0, g, -1, state)
             elif r[_JOIN_OUT] == _YES:
                 found = _find(findings, found, i, _JOINING, 0, g, -1, state)
             elif g >= 0 and g < r[_GENERATION]:
                 found = _find(findings, found, i, _GENERATION_BACK, r[_GENERATION], g, -1, state)
+            elif r[_MEMBER_ID] != 0 and member_id[i] != r[_MEMBER_ID]:
+                found = _find(findings, found, i, _MEMBER_IDS, 0, 0, -1, state)
+            r[_QUIET_AT] = now
+            r[_HOLE_LIFE] = r[_HOLE_QUIET] = 0
             r[_LIFE_AT] = now
             r[_ASKED + api] += 1
         elif e == _COMMIT_SENT:
             under_way = r[_SOURCE] == _WIRE and g == r[_BEFORE]
-            if r[_GENERATION] != _UNKNOWN_GENERATION and g != r[_GENERATION] and not under_way:
+            arrived = r[_SOURCE] == _REFERENCE or now > r[_LOST_AT] + _IN_FLIGHT_US
+            if r[_LOST_MEMBERSHIP] == _YES:
+                if arrived or g == _NO_GENERATION:
+                    found = _find(findings, found, i, _COMMIT_NO_MEMBER, 0, g, -1, state)
+            elif r[_GENERATION] != _UNKNOWN_GENERATION and g != r[_GENERATION] and not under_way:
                 found = _find(findings, found, i, _COMMIT_GENERATION, r[_GENERATION], g, -1, state)
+            elif g >= 0 and r[_MEMBER_ID] != 0 and member_id[i] != r[_MEMBER_ID] and not under_way:
+                found = _find(findings, found, i, _MEMBER_IDS, 0, 0, -1, state)
+            r[_COMMIT_AT] = now
             r[_ASKED + api] += 1
         elif e == _LEAVE_SENT:
-            if r[_CONFIGURED] == _YES and r[_STATIC] == _YES:
+            unasked = r[_LOST_MEMBERSHIP] == _YES or (r[_SOURCE] == _WIRE and r[_ASKED_TO_LEAVE] == _NO)
+            if r[_CONFIGURED] == _YES and r[_STATIC] == _YES and unasked:
                 found = _find(findings, found, i, _STATIC_LEAVE, 0, 0, -1, state)
+            if r[_MEMBER_ID] != 0 and member_id[i] != r[_MEMBER_ID]:
+                found = _find(findings, found, i, _MEMBER_IDS, 0, 0, -1, state)
             r[_ASKED + api] += 1
-            _lose_identity(r)
+            if r[_GENERATION] >= 0 and r[_ASKED_TO_LEAVE] == _NO:
+                r[_LOST_MEMBERSHIP] = _YES
+                r[_LOST_AT] = now
+            _lose_identity(r, True)
             r[_JOIN_OUT] = r[_SYNC_OUT] = _NO
             r[_LEFT] = _YES
         elif e == _LOOKUP_SENT:
@@ -398,20 +581,25 @@ def judge(  # type: ignore[no-untyped-def]
         elif e == _LOOKUP_ANSWERED:
             if error[i] == 0 and r[_COORDINATOR] == _NO:
                 r[_COORDINATOR] = _YES
-                r[_LIFE_AT] = now
+                r[_LIFE_AT] = r[_QUIET_AT] = now
+                r[_HOLE_LIFE] = r[_HOLE_QUIET] = 0
         elif e == _COORDINATOR_LOST:
             _lose_coordinator(r)
         elif e == _SESSION_EXPIRED:
             r[_LIFE_AT] = now
+            r[_HOLE_LIFE] = 0
         elif e == _UNSUBSCRIBED:
             _give_up_requests(r)
             r[_GENERATION] = r[_BEFORE] = r[_JOINED] = _UNKNOWN_GENERATION
-            r[_ACTIVE] = _NO
+            r[_ACTIVE] = r[_LOST_MEMBERSHIP] = _NO
+            r[_ASKED_TO_LEAVE] = _YES
         elif e == _POLL_EXPIRED:
             r[_ACTIVE] = _NO
+            r[_LOST_MEMBERSHIP] = _YES
+            r[_LOST_AT] = now
             r[_GENERATION] = r[_BEFORE] = _UNKNOWN_GENERATION
         elif e == _CLOSED:
-            _lose_identity(r)
+            _lose_identity(r, True)
             r[_LEFT] = _YES
             _release_all(r)
         elif e in (_ASSIGNED_STARTED, _ASSIGNED):
@@ -427,6 +615,7 @@ def judge(  # type: ignore[no-untyped-def]
                         claims[claimed, 1] = r[_GENERATION]
                         claims[claimed, 2] = owned[k]
                         claims[claimed, 3] = state
+                        claims[claimed, 4] = r[_STATIC]
                     claimed += 1
         elif e in (_REVOKED_STARTED, _LOST_STARTED, _REVOKED, _LOST):
             starts = e in (_REVOKED_STARTED, _LOST_STARTED)
@@ -434,12 +623,20 @@ def judge(  # type: ignore[no-untyped-def]
                 for k in range(part_start[i], part_start[i + 1]):
                     if owned_by[parts[k]] != r[_STAMP]:
                         found = _find(findings, found, i, _NOT_OWNED, 0, 0, parts[k], state)
+            untrue = r[_LOST_MEMBERSHIP] == _YES and r[_SAYS_LOST] == _YES and r[_ANNOUNCED] == _NO
+            if e == _REVOKED_STARTED and untrue and part_start[i + 1] > part_start[i]:
+                found = _find(findings, found, i, _NOT_SAID, 0, 0, -1, state)
             r[_RELEASING] = _YES if starts else _NO
             if not starts:
                 for k in range(part_start[i], part_start[i + 1]):
                     _release(r, parts[k], owned_by, owned, place)
                 if e == _LOST or (r[_CONFIGURED] == _YES and r[_EAGER] == _YES):
                     _release_all(r)
+
+        # An id that was given up, or that the coordinator does not know
+        used = r[_GONE_ID] != 0 and member_id[i] == r[_GONE_ID] and api >= 0 and not answer and e != _LEAVE_SENT
+        if used and found == excused and (r[_SOURCE] == _REFERENCE or now > r[_LOST_AT] + _IN_FLIGHT_US):
+            found = _find(findings, found, i, _MEMBER_IDS, 0, 0, -1, state)
 
         # The table
         if r[_STATE] >= 0:
@@ -451,4 +648,4 @@ def judge(  # type: ignore[no-untyped-def]
                         found = _find(findings, found, i, _ILLEGAL, 0, 0, -1, state)
                     after = next_state[unknown[mode], symbol]
                 r[_STATE] = after
-    return found, claimed
+    return found, claimed, ended

@@ -4,7 +4,8 @@ The rule is about a group, so it comes after the members: each assigned callback
 then owns, in its generation. Two members that claim one partition in one generation break the rule. It is keyed by
 generation and not by time, because the clocks of two hosts say nothing about each other.
 
-The violation is told of the later member in the order of names; its first claim of the partition is the place.
+The violation is told of the later member in the order of names; its first claim of the partition is the place. The processes
+of a static member are one owner: one takes the other's place, in the same generation (rule G11).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Ints = npt.NDArray[np.int64]
 
 
 class Conflict(NamedTuple):
-    """The claim of a second owner; all are numbers of the checker. The first eight are the columns of a claim."""
+    """The claim of a second owner; all are numbers of the checker. The first nine are the columns of a claim."""
 
     group: int
     generation: int
@@ -35,6 +36,7 @@ class Conflict(NamedTuple):
     at_us: int
     event: int
     state: int
+    owner: int
     other: int
 
 
@@ -48,22 +50,22 @@ def find(batches: Sequence[Ints]) -> list[Conflict]:
     if not batches:
         return []
     claims = np.concatenate(batches)
-    claims = claims[np.lexsort((claims[:, 4], claims[:, 3], claims[:, 2], claims[:, 1], claims[:, 0]))]
+    claims = claims[np.lexsort((claims[:, 4], claims[:, 3], claims[:, 8], claims[:, 2], claims[:, 1], claims[:, 0]))]
     if len(claims) < 2:
         return []
     same_partition = np.all(claims[1:, :3] == claims[:-1, :3], axis=1)
-    other_member = claims[1:, 3] != claims[:-1, 3]
-    places = np.flatnonzero(same_partition & other_member) + 1
+    other_owner = claims[1:, 8] != claims[:-1, 8]
+    places = np.flatnonzero(same_partition & other_owner) + 1
     return [Conflict._make([*claims[place].tolist(), int(claims[place - 1, 3])]) for place in places]
 
 
 def find_plainly(claims: Iterable[Claim]) -> list[tuple[Claim, str]]:
     """The same for the claims of one group, in plain Python: the second owner's claim, and the other member."""
-    owners: dict[tuple[int, str], dict[str, Claim]] = {}
+    owners: dict[tuple[int, str], dict[tuple[str, str], Claim]] = {}
     for claim in claims:
-        owners.setdefault((claim.generation, claim.partition), {}).setdefault(claim.member, claim)
+        owners.setdefault((claim.generation, claim.partition), {}).setdefault(claim.owner, claim)
     conflicts = []
-    for by_member in owners.values():
-        names = sorted(by_member)
-        conflicts += [(by_member[name], other) for other, name in pairwise(names)]
+    for by_owner in owners.values():
+        names = sorted(by_owner)
+        conflicts += [(by_owner[name], other[0]) for other, name in pairwise(names)]
     return conflicts

@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from groupspec.conformance.bounds import IN_FLIGHT_US, heartbeat_bound_ms
 from groupspec.conformance.traces.projection import Projection
 from groupspec.conformance.traces.registers import (
     APIS,
@@ -23,12 +24,15 @@ from groupspec.conformance.traces.registers import (
     YES,
 )
 from groupspec.conformance.traces.schema import ERROR_CODES, EVENT_CODES, AnswerDetail, Settings, TraceLine
+from groupspec.conformance.traces.terms import Term
 from groupspec.conformance.traces.trace_rules import CODES, Violation, detail
 
 _EXPELLED: Final = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "FENCED_INSTANCE_ID")
 _NO_ANSWER: Final = ("DISCONNECTED", "TIMED_OUT")  # the transport gave up; the answer may still come, late
 _BY_GENERATION: Final = ("heartbeat_answered", "commit_answered")
-_NOT_ACTIONS: Final = ("T-TIME-BACKWARDS", "T-SEQUENCE-GAP")
+_NOT_ACTIONS: Final = (
+    "T-TIME-BACKWARDS", "T-SEQUENCE-GAP", "T-STANDSTILL", "T-HEARTBEAT-GAP", "T-HEARTBEAT-RARE", "T-POLL-GAP",
+)  # fmt: skip
 
 
 class Claim(msgspec.Struct, frozen=True, order=True):
@@ -41,6 +45,8 @@ class Claim(msgspec.Struct, frozen=True, order=True):
     state: str
     event: str
     at_us: int
+    owner: tuple[str, str] = ("", "")
+    """The member, and its process; of a static one without that, since one process takes another's place (rule G11)."""
 
 
 def says_late(detail: msgspec.Raw | msgspec.UnsetType) -> bool | None:
@@ -56,9 +62,14 @@ class PlainMember:
         self.projection = projection
         self.violations: list[Violation] = []
         self.claims: list[Claim] = []
+        self.terms: list[Term] = []
+        self.term: Term | None = None
+        self.last: TraceLine | None = None
         self.last_seq = -1
         self.last_at = 0
         self.now = 0
+        self.mixed = False
+        self.process = 0
         self.state = -1
         self.mode = 0
         self.source = "log"
@@ -69,7 +80,13 @@ class PlainMember:
         self.settings = settings
         self.generation = self.generation_before = self.joined = NO_GENERATION
         self.active = self.join_out = self.sync_out = self.left = NO
-        self.life_at = self.poll_at = self.now
+        self.life_at = self.poll_at = self.quiet_at = self.now
+        self.life_hole = self.poll_hole = self.quiet_hole = 0
+        self.member_id = self.gone_id = ""
+        self.lost = NO
+        self.lost_at = self.join_at = self.commit_at = 0
+        self.announced = self.asked_to_leave = NO
+        self.joins = 0
         self.poll_seen = NO
         self.coordinator = YES
         self.owned: set[str] = set()
@@ -85,25 +102,34 @@ class PlainMember:
         self.line = line
         self.broken: list[str] = []
         self.state_before = self._state_name()
-        if line.seq <= self.last_seq:
-            self._report("T-SEQUENCE-DUPLICATE", 0, line.seq)
+        if self.mixed:
             return
+        if line.seq <= self.last_seq:
+            self.mixed = line != self.last
+            self.term = None if self.mixed else self.term
+            self._report("T-MIXED-PROCESSES" if self.mixed else "T-SEQUENCE-DUPLICATE", 0, line.seq)
+            return
+        self.last = line
         if line.seq != self.last_seq + 1:
             self._report("T-SEQUENCE-GAP", self.last_seq + 1, line.seq)
             self._forget(line.seq - self.last_seq - 1)
         self.last_seq = line.seq
         if line.event == "config":
-            self.last_at = self.now = line.at_us  # another process, another clock
+            self.end_term()
+            self.last_at = line.at_us  # another process, another clock
         if line.at_us < self.last_at:
             self._report("T-TIME-BACKWARDS", self.last_at, line.at_us)
-        self.last_at = line.at_us
-        self.now = max(self.now, line.at_us)
+            self._set_clocks_back(self.last_at - line.at_us)
+        passed = line.at_us - self.last_at
+        self.last_at = self.now = line.at_us
         # An answer to a request of another generation is late, one of none is not the group's: the table hears of neither.
         other = line.generation == NO_GENERATION or line.generation != self.generation
         said = says_late(line.detail)
         self.late = (line.event in _BY_GENERATION and other) if said is None else said
-        self._check_gaps()
+        if line.event != "config":
+            self._check_silence(passed)
         getattr(self, f"_on_{line.event}", self._on_other)()
+        self._check_gone_id()
         self._step_table()
 
     def _report(self, rule: str, a: int = 0, b: int = 0, partition: str = "") -> None:
@@ -111,7 +137,7 @@ class PlainMember:
         line = self.line
         text = detail(CODES[rule], a, b, partition)
         place = (line.run, line.group, line.member, line.seq)
-        self.violations.append(Violation(*place, rule, self.state_before, line.event, line.at_us, text))
+        self.violations.append(Violation(*place, rule, self.state_before, line.event, line.at_us, text, line.process))
 
     def _state_name(self) -> str:
         return self.projection.names[self.state] if self.state >= 0 else ""
@@ -119,7 +145,10 @@ class PlainMember:
     def _forget(self, missing: int) -> None:
         """After a gap nothing is known but the settings."""
         self.generation = self.generation_before = self.joined = UNKNOWN_GENERATION
-        self.active = self.left = NO
+        self.active = self.left = self.lost = NO
+        self.member_id = self.gone_id = ""
+        self.joins += missing
+        self.asked_to_leave = self.announced = UNKNOWN
         self.join_out = self.sync_out = UNKNOWN
         self.poll_seen = NO
         self.coordinator = YES
@@ -132,19 +161,48 @@ class PlainMember:
 
     # Silence -----------------------------------------------------------------------------------------------------------
 
-    def _check_gaps(self) -> None:
+    def _set_clocks_back(self, step_us: int) -> None:
+        """The clock was set back: what had begun began so much earlier."""
+        for name in ("life_at", "poll_at", "quiet_at", "lost_at", "join_at", "commit_at"):
+            setattr(self, name, getattr(self, name) - step_us)
+        self.term = None
+
+    def _check_silence(self, passed_us: int) -> None:
+        """A silence counts without the longest time in which nothing at all happened, if that alone would be too long."""
         settings = self.settings
         if settings is None or not self.active:
             return
+        self.life_hole, self.poll_hole, self.quiet_hole = (
+            max(hole, passed_us) for hole in (self.life_hole, self.poll_hole, self.quiet_hole)
+        )
         poll_us, session_us = settings.max_poll_interval_ms * 1000, settings.session_timeout_ms * 1000
+        interval_ms = settings.heartbeat_interval_ms
+        bound_us = heartbeat_bound_ms(interval_ms) * 1000 if interval_ms else 0
         poll_over = self.poll_seen and poll_us and self.now - self.poll_at > poll_us
+        due = self.coordinator == YES and not poll_over
+        if session_us and passed_us > session_us:
+            self._report("T-STANDSTILL", 0, passed_us // 1000)
+            self.term = None  # its clock may have been set: not to be compared
         silent_us = self.now - self.life_at
-        if session_us and silent_us > session_us and self.coordinator and not poll_over:
+        if session_us and due and _beyond(silent_us, self.life_hole, session_us, session_us):
             self._report("T-HEARTBEAT-GAP", session_us // 1000, silent_us // 1000)
-            self.life_at = NOT_BEFORE_THE_NEXT_US
+            self.life_at = self.quiet_at = NOT_BEFORE_THE_NEXT_US
+        quiet_us = self.now - self.quiet_at
+        none_out = self.answered["heartbeat"] >= self.asked["heartbeat"]
+        if (
+            bound_us
+            and due
+            and none_out
+            and _beyond(quiet_us, self.quiet_hole, bound_us, min(bound_us, session_us or bound_us))
+        ):
+            self._report("T-HEARTBEAT-RARE", bound_us // 1000, quiet_us // 1000)
+            self.quiet_at = NOT_BEFORE_THE_NEXT_US
         judged = self.line.event == "heartbeat_sent" or (self.line.event == "poll" and self._poll_expiry_would_show())
-        if judged and self.coordinator and poll_over and self.now - self.poll_at > poll_us + GRACE_US:
-            self._report("T-POLL-GAP", poll_us // 1000, (self.now - self.poll_at) // 1000)
+        standstill_us = session_us or NOT_BEFORE_THE_NEXT_US
+        unpolled_us = self.now - self.poll_at
+        too_long = poll_over and _beyond(unpolled_us, self.poll_hole, poll_us + GRACE_US, standstill_us)
+        if judged and self.coordinator and too_long:
+            self._report("T-POLL-GAP", poll_us // 1000, unpolled_us // 1000)
             self.poll_seen = NO
 
     def _poll_expiry_would_show(self) -> bool:
@@ -160,40 +218,92 @@ class PlainMember:
         assert self.line.detail is not msgspec.UNSET, "the reader lets no config event without settings pass"
         settings = msgspec.json.decode(self.line.detail, type=Settings)
         self.source = self.line.source
+        self.process += 1
         self._restart(settings)
         self.mode = self.projection.mode(self.source, settings.rebalance == "eager")
-        self.state = int(self.projection.start[self.mode])
+        self.state = int(self.projection.start[self.mode]) if settings.listener else -1
 
     def _on_poll(self) -> None:
-        self.poll_at, self.poll_seen = self.now, YES
+        self.poll_at, self.poll_seen, self.poll_hole = self.now, YES, 0
+
+    def _on_subscribed(self) -> None:
+        self.asked_to_leave = NO
 
     def _on_join_sent(self) -> None:
         if YES in (self.join_out, self.sync_out):
             self._report("T-TWO-JOINS")
         self.join_out, self.sync_out, self.active = YES, NO, NO
         self.asked["join"] += 1
+        self.joins += 1
+        self.join_at = self.now
 
     def _on_join_answered(self) -> None:
         self._answered("join")
         waited, self.join_out = self.join_out, NO
         if waited == NO:
             return
-        generation = self.line.generation
         if self._succeeded():
-            if generation < self.generation:
-                self._report("T-GENERATION-BACKWARDS", self.generation, generation)
-            self.generation_before = self.generation
-            self.generation = self.joined = generation
-            self.active, self.left = YES, NO
-            self.life_at = self.now
-            self.poll_at = self.now
+            self._join(waited)
+        elif self.line.error == "MEMBER_ID_REQUIRED":
+            self.member_id, self.gone_id = self.line.member_id, ""
         elif self.line.error in _EXPELLED:
-            self._lose_identity()
+            self._be_expelled()
+
+    def _join(self, waited: int) -> None:
+        generation = self.line.generation
+        static = self.settings is not None and self.settings.static
+        if generation < self.generation:
+            self._report("T-GENERATION-BACKWARDS", self.generation, generation)
+        elif self.generation >= 0 and waited == YES and not static and generation > self.generation + self.joins:
+            self._report("T-GENERATION-JUMP", self.generation, generation)
+        # what a coordinator has forgotten may come back
+        self.joins = self.joins + self.generation - generation if generation < self.generation else 0
+        self.generation_before = self.generation
+        self.generation = self.joined = generation
+        self.active, self.left, self.lost, self.announced = YES, NO, NO, NO
+        self.life_at = self.poll_at = self.quiet_at = self.now
+        self.life_hole = self.poll_hole = self.quiet_hole = 0
+        self.member_id, self.gone_id = self.line.member_id, ""
+        self._begin_term(waited)
+
+    def _begin_term(self, waited: int) -> None:
+        self.end_term()
+        settings = self.settings
+        self.term = Term(
+            member=0,
+            generation=self.generation,
+            joined_at=self.now,
+            seq=self.line.seq,
+            waited=self.now - self.join_at if waited == YES else 0,
+            together=int(waited == YES and self.answered["join"] == self.asked["join"]),
+            last_at=-1,
+            last_seq=-1,
+            last_event=0,
+            static=int(settings is not None and settings.static),
+            session_us=settings.session_timeout_ms * 1000 if settings is not None else 0,
+            poll_us=settings.max_poll_interval_ms * 1000 if settings is not None else 0,
+            process=self.process,
+        )
+
+    def end_term(self) -> None:
+        """The generation that the member was in is over, for it."""
+        if self.term is not None:
+            self.terms.append(self.term)
+        self.term = None
+
+    def _note_accepted(self, api: str, sent_at: int) -> None:
+        """The coordinator has accepted the last request of this kind: none is left without an answer."""
+        mine = self.line.generation == self.generation >= 0
+        if self._succeeded() and mine and self.answered[api] == self.asked[api] and self.term is not None:
+            event = EVENT_CODES[self.line.event]
+            self.term = self.term._replace(last_at=sent_at, last_seq=self.line.seq, last_event=event)
 
     def _on_sync_sent(self) -> None:
         generation = self.line.generation
         if self.joined >= 0 and generation != self.joined:
             self._report("T-SYNC-GENERATION", self.joined, generation)
+        elif self._is_foreign():
+            self._report("T-MEMBER-ID")
         self.sync_out = YES
         self.generation_before = self.generation
         self.asked["sync"] += 1
@@ -205,36 +315,54 @@ class PlainMember:
 
     def _on_heartbeat_sent(self) -> None:
         generation = self.line.generation
-        told = self.source == "reference" and self.generation == NO_GENERATION
+        shown = self.source == "reference" or self.lost
+        told = self.generation == NO_GENERATION and shown and self._loss_has_arrived()
         if self.left or told:
             self._report("T-HEARTBEAT-NO-MEMBER", 0, generation)
         elif self.join_out == YES:
             self._report("T-HEARTBEAT-JOINING", 0, generation)
         elif 0 <= generation < self.generation:
             self._report("T-GENERATION-BACKWARDS", self.generation, generation)
-        self.life_at = self.now
+        elif self._is_foreign():
+            self._report("T-MEMBER-ID")
+        self.life_at = self.quiet_at = self.now
+        self.life_hole = self.quiet_hole = 0
         self.asked["heartbeat"] += 1
 
     def _on_heartbeat_answered(self) -> None:
         self._answered("heartbeat")
+        self.quiet_at, self.quiet_hole = self.now, 0
         self._maybe_expelled()
+        self._note_accepted("heartbeat", self.life_at)
 
     def _on_commit_sent(self) -> None:
         generation = self.line.generation
         under_way = self.source == "wire" and generation == self.generation_before
-        if self.generation != UNKNOWN_GENERATION and generation != self.generation and not under_way:
+        if self.lost:
+            if self._loss_has_arrived() or generation == NO_GENERATION:
+                self._report("T-COMMIT-NO-MEMBER", 0, generation)
+        elif self.generation != UNKNOWN_GENERATION and generation != self.generation and not under_way:
             self._report("T-COMMIT-GENERATION", self.generation, generation)
+        elif generation >= 0 and self._is_foreign() and not under_way:
+            self._report("T-MEMBER-ID")
+        self.commit_at = self.now
         self.asked["commit"] += 1
 
     def _on_commit_answered(self) -> None:
         self._answered("commit")
         self._maybe_expelled()
+        self._note_accepted("commit", self.commit_at)
 
     def _on_leave_sent(self) -> None:
-        if self.settings is not None and self.settings.static:
+        unasked = self.lost == YES or (self.source == "wire" and self.asked_to_leave == NO)
+        if self.settings is not None and self.settings.static and unasked:
             self._report("T-STATIC-LEAVE")
+        if self._is_foreign():
+            self._report("T-MEMBER-ID")
         self.asked["leave"] += 1
-        self._lose_identity()
+        if self.generation >= 0 and self.asked_to_leave == NO:
+            self.lost, self.lost_at = YES, self.now
+        self._lose_identity(id_too=True)
         self.join_out = self.sync_out = NO
         self.left = YES
 
@@ -249,27 +377,31 @@ class PlainMember:
     def _on_lookup_answered(self) -> None:
         self._answered("lookup")
         if self._succeeded() and self.coordinator == NO:
-            self.coordinator, self.life_at = YES, self.now
+            self.coordinator = YES
+            self.life_at = self.quiet_at = self.now
+            self.life_hole = self.quiet_hole = 0
 
     def _on_coordinator_lost(self) -> None:
         self._lose_coordinator()
 
     def _on_session_expired(self) -> None:
-        self.life_at = self.now
+        self.life_at, self.life_hole = self.now, 0
 
     def _on_unsubscribed(self) -> None:
         # Without a coordinator nothing shows when the identity goes, or that a request is given up.
         self.join_out = UNKNOWN if self.join_out else NO
         self.sync_out = UNKNOWN if self.sync_out else NO
         self.generation = self.generation_before = self.joined = UNKNOWN_GENERATION
-        self.active = NO
+        self.active = self.lost = NO
+        self.asked_to_leave = YES
 
     def _on_poll_expired(self) -> None:
         self.active = NO
+        self.lost, self.lost_at = YES, self.now
         self.generation = self.generation_before = UNKNOWN_GENERATION
 
     def _on_closed(self) -> None:
-        self._lose_identity()
+        self._lose_identity(id_too=True)
         self.left = YES
         self.owned.clear()
         self.owned_known = True
@@ -287,11 +419,36 @@ class PlainMember:
 
     def _maybe_expelled(self) -> None:
         if self.line.error in _EXPELLED and self.line.generation in (self.generation, NO_GENERATION):
-            self._lose_identity()
+            self._be_expelled()
+        elif self.line.error == "REBALANCE_IN_PROGRESS":
+            self.announced = YES
 
-    def _lose_identity(self) -> None:
+    def _be_expelled(self) -> None:
+        if self.generation >= 0 and self.asked_to_leave == NO:
+            self.lost, self.lost_at = YES, self.now
+        self._lose_identity(id_too=self.line.error == "UNKNOWN_MEMBER_ID")
+
+    def _lose_identity(self, *, id_too: bool) -> None:
         self.generation = self.generation_before = self.joined = NO_GENERATION
         self.active = NO
+        if id_too and self.member_id:
+            self.gone_id, self.member_id = self.member_id, ""
+            self.lost_at = self.now
+
+    def _loss_has_arrived(self) -> bool:
+        """On the wire an answer has been sent; what the member sent before it arrived is no fault."""
+        return self.source == "reference" or self.now > self.lost_at + IN_FLIGHT_US
+
+    def _is_foreign(self) -> bool:
+        return bool(self.member_id) and self.line.member_id != self.member_id
+
+    def _check_gone_id(self) -> None:
+        """An id that was given up, or that the coordinator does not know, is used again."""
+        line = self.line
+        request = line.event.endswith("_sent") and line.event != "leave_sent"
+        used = request and bool(self.gone_id) and line.member_id == self.gone_id
+        if used and not set(self.broken).difference(_NOT_ACTIONS) and self._loss_has_arrived():
+            self._report("T-MEMBER-ID")
 
     def _lose_coordinator(self) -> None:
         self.coordinator = NO
@@ -310,8 +467,12 @@ class PlainMember:
         self.assigning = False
         if self.generation >= 0 and self.owned_known:
             line = self.line
+            static = self.settings is not None and self.settings.static
+            owner = (line.member, "" if static else line.process)
             self.claims += [
-                Claim(self.generation, partition, line.member, line.seq, self.state_before, line.event, line.at_us)
+                Claim(
+                    self.generation, partition, line.member, line.seq, self.state_before, line.event, line.at_us, owner
+                )
                 for partition in sorted(self.owned)
             ]
 
@@ -323,6 +484,8 @@ class PlainMember:
 
     def _on_revoked_started(self) -> None:
         self._check_owned()
+        if self.line.event == "revoked_started":
+            self._check_said()
         self.releasing = True
 
     def _on_revoked(self) -> None:
@@ -340,6 +503,12 @@ class PlainMember:
         if eager or self.line.event == "lost":
             self.owned.clear()
             self.owned_known = True
+
+    def _check_said(self) -> None:
+        """A callback that a rebalance had begun may be under way when the membership is lost: it stays what it is."""
+        says_lost = self.settings is not None and self.settings.lost_callback
+        if self.lost and says_lost and self.announced == NO and self.line.partitions:
+            self._report("T-LOST-NOT-SAID")
 
     def _check_owned(self) -> None:
         for partition in self.line.partitions:
@@ -368,7 +537,13 @@ def check_member(lines: Iterable[TraceLine], projection: Projection) -> PlainMem
     member = PlainMember(projection)
     for line in lines:
         member.handle(line)
+    member.end_term()
     return member
+
+
+def _beyond(silent_us: int, hole_us: int, bound_us: int, standstill_us: int) -> bool:
+    """Whether a silence is too long, the longest time left out in which the process may have stood still."""
+    return silent_us - (hole_us if hole_us > standstill_us else 0) > bound_us
 
 
 def _who(line: TraceLine) -> tuple[str, str, str, str]:

@@ -69,8 +69,9 @@ _HIDDEN_INSIDE: Final = (
 )
 HIDDEN: Final = {
     "reference": _HIDDEN_INSIDE,
+    # The kit knows every command that it gave: what the application asks for is written down.
     "wire": (
-        *_HIDDEN_INSIDE,
+        *(event for event in _HIDDEN_INSIDE if event != "leave_requested"),
         "subscribed_to_topics",
         "application_polled",
         "coordinator_found",
@@ -264,7 +265,9 @@ class Observer:
         return self._begun(configuration, lost)
 
     def _begun(self, configuration: Configuration, lost: bool) -> set[Configuration]:
-        if configuration.state != "REVOKING_PARTITION" or configuration.values[self.lost] is not lost:
+        """Whether it should have been `lost` is judged by T-LOST-NOT-SAID, which knows whether the client has that callback."""
+        kinds = (lost,) if lost else (False, True)
+        if configuration.state != "REVOKING_PARTITION" or configuration.values[self.lost] not in kinds:
             return set()
         return {configuration} if configuration.values[self.running] else self.react(configuration, "callback_started")
 

@@ -24,6 +24,10 @@ GRACE_US: Final = 1_000_000
 NOT_BEFORE_THE_NEXT_US: Final = 2**62
 """Where the heartbeat gap counts from once it was reported: one silence is one finding."""
 
+REBALANCES_OF_A_STORM: Final = 10
+STORM_US: Final = 600_000_000
+"""So many rebalances of one member within ten minutes are worth a notice. No rule forbids them."""
+
 APIS: Final = ("join", "sync", "heartbeat", "leave", "commit", "lookup")
 
 
@@ -33,7 +37,7 @@ class Register(IntEnum):
     STATE = 0  # state of the projected rebalance table; -1: not judged
     LAST_SEQ = 1
     LAST_AT = 2  # the time of the event before
-    NOW = 3  # the latest time seen: never goes back
+    NOW = 3  # the time of this event
     SOURCE = 4
     CONFIGURED = 5  # the settings below are known
     SESSION_US = 6
@@ -58,4 +62,29 @@ class Register(IntEnum):
     OWNED_COUNT = 25
     ASKED = 26  # six counters, one for each of APIS; then six for the answers
     ANSWERED = 32
-    COUNT = 38
+    BOUND_US = 38  # how far apart heartbeats may be; 0: not judged
+    SAYS_LOST = 39  # the client has a callback of its own for lost partitions
+    QUIET_AT = 40  # since when the next heartbeat is waited for
+    HOLE_LIFE = 41  # the longest time without any event since LIFE_AT, QUIET_AT, POLL_AT
+    HOLE_QUIET = 42
+    HOLE_POLL = 43
+    MIXED = 44  # several processes under one name: nothing is judged
+    MEMBER_ID = 45  # a number for the id that the coordinator gave; 0: none, or not known
+    GONE_ID = 46  # the one that was given up, or that the coordinator does not know any more
+    LOST = 47  # the membership ended without the application's will, and has not begun anew
+    LOST_AT = 48
+    ANNOUNCED = 49  # a rebalance was announced: a revoked callback may be under way
+    ASKED_TO_LEAVE = 50
+    JOINS = 51  # JoinGroups since the last accepted one
+    JOIN_AT = 52  # when the last JoinGroup was sent
+    TERM_AT = 53  # when the generation was joined; the row of `terms` that is being written
+    TERM_WAITED = 54
+    TERM_TOGETHER = 55  # NO: the answer may have come later than the others'
+    TERM_LAST_AT = 56  # when the last request of it was sent that was accepted; -1: none
+    TERM_LAST_SEQ = 57
+    COMMIT_AT = 58  # when the last commit was sent
+    TERM_GENERATION = 59
+    TERM_SEQ = 60  # of the JoinGroup's answer
+    TERM_LAST_EVENT = 61
+    PROCESS = 62  # how many processes there were before this one
+    COUNT = 63

@@ -124,13 +124,19 @@ class TraceLine(msgspec.Struct, forbid_unknown_fields=True, gc=False, frozen=Tru
 
 
 class Settings(msgspec.Struct, gc=False, frozen=True):
-    """The detail of a `config` event: what the member was configured with. An interval of 0 is not judged."""
+    """The detail of a `config` event: what the member was configured with. An interval of 0 is not judged.
+
+    listener       whether callbacks are recorded; without them no state can be told
+    lost_callback  whether the client has a callback of its own for lost partitions
+    """
 
     rebalance: Literal["eager", "cooperative"]
     session_timeout_ms: Annotated[int, Meta(ge=0)]
     max_poll_interval_ms: Annotated[int, Meta(ge=0)]
     heartbeat_interval_ms: Annotated[int, Meta(ge=0)] = 0
     static: bool = False
+    listener: bool = True
+    lost_callback: bool = True
 
 
 class AnswerDetail(msgspec.Struct, gc=False, frozen=True):

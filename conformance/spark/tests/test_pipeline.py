@@ -57,7 +57,7 @@ def test_spark_and_the_local_engine_agree_field_by_field(
     lines = spoilt_traces()
     write(tmp_path / "split", lines, files, random.Random(files))
     local = engine.check([tmp_path / "split"])
-    assert set(rules(local.violations)) == {defect.rule for defect in DEFECTS}
+    assert set(rules(local.found)) == {defect.rule for defect in DEFECTS}
     assert local.quarantined == {"truncated": files}
 
     made = ingest(spark, [tmp_path / "split"], tmp_path / "spark", buckets, partitions)
@@ -81,8 +81,8 @@ def test_a_group_larger_than_a_batch_has_the_same_verdict(spark: SparkSession, t
     expected = judge_compiled(in_order(flat(members)))
     assert rules(expected) == ["T-GENERATION-BACKWARDS"]
     (tmp_path / "trace.ndjson").write_bytes(ENCODER.encode_lines(flat(members)))
-    assert check(spark, [tmp_path / "trace.ndjson"]).violations == expected
-    assert engine.check([tmp_path / "trace.ndjson"]).violations == expected
+    assert check(spark, [tmp_path / "trace.ndjson"]).found == expected
+    assert engine.check([tmp_path / "trace.ndjson"]).found == expected
 
 
 def test_no_lines_at_all_is_a_layout_without_events(spark: SparkSession, tmp_path: Path) -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
-from groupspec.conformance.traces import layout, ownership
+from groupspec.conformance.traces import layout, ownership, terms
 from groupspec.conformance.traces.columns import TableChecker
 from groupspec.conformance.traces.plain import PlainMember, check_member, members
 from groupspec.conformance.traces.projection_cache import load
 from groupspec.conformance.traces.reading import to_table
 from groupspec.conformance.traces.schema import TraceLine
-from groupspec.conformance.traces.trace_rules import Violation
+from groupspec.conformance.traces.trace_rules import CODES, Violation, detail
 
 
 def flat(group: Iterable[Iterable[TraceLine]]) -> list[TraceLine]:
@@ -33,7 +33,9 @@ def judge_plainly(lines: Sequence[TraceLine]) -> list[Violation]:
         for claim, other in ownership.find_plainly(claims):
             text = ownership.text(claim.generation, claim.partition, other)
             place = (run, group, claim.member, claim.seq)
-            found.append(Violation(*place, ownership.RULE, claim.state, claim.event, claim.at_us, text))
+            process = next(member.line.process for member in checked if claim in member.claims)
+            found.append(Violation(*place, ownership.RULE, claim.state, claim.event, claim.at_us, text, process))
+        found += _of_terms(checked)
     return sorted(found)
 
 
@@ -53,3 +55,14 @@ def judge_compiled(table: pa.Table, batch_rows: int = 1 << 16) -> list[Violation
 def rules(violations: Iterable[Violation]) -> list[str]:
     """What was found, by rule."""
     return [violation.rule for violation in violations]
+
+
+def _of_terms(checked: Sequence[PlainMember]) -> Iterator[Violation]:
+    """The findings about a group's generations."""
+    numbered = [term._replace(member=number) for number, member in enumerate(checked) for term in member.terms]
+    for one in terms.find_plainly(numbered):
+        line = checked[one.member].line
+        other = checked[one.other].line.member if one.other >= 0 else ""
+        text = detail(CODES[one.rule], one.a, one.b, other=other)
+        place = (line.run, line.group, line.member, one.seq)
+        yield Violation(*place, one.rule, "", one.event, one.at_us, text, line.process)

@@ -48,13 +48,13 @@ def test_the_verdict_does_not_depend_on_files_order_or_buckets(tmp_path: Path, f
     rng = random.Random(files)
     write_split(tmp_path / "split", lines, files, rng)
     verdict = engine.check([tmp_path / "split"])
-    assert verdict.violations == expected
+    assert verdict.found == expected
     assert (verdict.events, verdict.quarantined) == (len(lines), {"not_json": files})
 
     made = engine.ingest([tmp_path / "split"], tmp_path / "layout", buckets=rng.choice((1, 5, 64)))
     assert made.lines == len(lines) + files
     from_layout = engine.check([tmp_path / "layout"])
-    assert from_layout.violations == expected
+    assert from_layout.found == expected
     assert msgspec.structs.replace(from_layout, seconds=0.0) == msgspec.structs.replace(verdict, seconds=0.0)
 
 
@@ -87,7 +87,7 @@ def test_batches_of_a_bucket_file_do_not_matter(tmp_path: Path) -> None:
     layout.write_bucket(tmp_path / "b.parquet", table)
     whole = engine.check_bucket(tmp_path / "b.parquet")
     assert engine.check_bucket(tmp_path / "b.parquet", batch_rows=13) == whole
-    assert whole.violations == judge_compiled(table)
+    assert whole.found == judge_compiled(table)
 
 
 def test_an_output_folder_that_is_not_empty_is_refused(tmp_path: Path) -> None:

@@ -18,8 +18,23 @@ def test_correct_traces_end_with_0(tmp_path: Path, capsys: pytest.CaptureFixture
     verdict = tmp_path / "verdict.json"
     assert main(["trace", "check", str(SAMPLES), "--json", str(verdict)]) == 0
     result = json.loads(verdict.read_text())
-    assert (result["violations"], result["quarantined"], result["members"]) == ([], {}, 9)
-    assert "0 violations" in capsys.readouterr().out
+    assert (result["violations"], result["recording"], result["notices"]) == ([], [], [])
+    assert (result["quarantined"], result["members"], result["sources"]) == ({}, 9, ["reference"])
+    out = capsys.readouterr().out
+    assert "0 violations" in out
+    assert "not judged here, but by `groupspec conform`: " in out
+
+
+def test_a_faulty_recording_is_no_violation_and_ends_with_4(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every line was delivered twice: nothing is accused, and nothing is called fine."""
+    lines = flat(sample("expelled"))
+    file = tmp_path / "twice.ndjson"
+    file.write_bytes(msgspec.json.Encoder().encode_lines(lines * 2))
+    assert main(["trace", "check", str(file), "--json", str(tmp_path / "verdict.json")]) == 4
+    result = json.loads((tmp_path / "verdict.json").read_text())
+    assert result["violations"] == []
+    assert {fault["rule"] for fault in result["recording"]} == {"T-SEQUENCE-DUPLICATE"}
+    assert "Faults of the recording, which say nothing about the client:" in capsys.readouterr().out
 
 
 def test_a_broken_rule_ends_with_1_and_is_told_with_place_and_state(

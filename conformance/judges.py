@@ -1,0 +1,82 @@
+"""Who can judge a rule: computed from what each judge registers, so that no list of it has to be kept.
+
+A rule of the specification may be judged by the generated suite (rows of the tables carry it, and the suite compares
+every row with the reference), on the wire (a checker reads a run's log), or from a recorded trace (a trace rule names it). A
+trace shows less than the wire log it was made from: a rule that a trace can show broken in one way may be broken in another
+that it does not show. A broker's log judges no rule: `groupspec trace why` explains from it why a group rebalanced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from groupspec.conformance.traces.trace_rules import RULES as TRACE_RULES
+from groupspec.conformance.wire.rules import CHECKERS
+from groupspec.spec.compiler.member import Member
+from groupspec.spec.compiler.tables import whole_tables
+from groupspec.spec.rules import RULES
+
+STATELESS: Final = ("T-ILLEGAL-TRANSITION",)
+"""Trace rules that need a source whose traces the projected table explains: the reference and the wire kit."""
+OF_STATES: Final = ("reference", "wire")
+
+
+@dataclass(frozen=True)
+class Judges:
+    """Who can judge one rule.
+
+    Attributes:
+        core: Tables with rows of it, which the generated suite drives the reference through.
+        wire: Functions that read a wire log for it.
+        traces: Trace rules that find it broken.
+    """
+
+    rule: str
+    core: tuple[str, ...]
+    wire: tuple[str, ...]
+    traces: tuple[str, ...]
+
+
+def judges() -> Iterator[Judges]:
+    """Every rule, in the order of the rules."""
+    driven = {*Member("eager", "deployed").machines, "subscription", "commit"}
+    for rule in RULES:
+        tables = sorted(name for name, table in whole_tables().items() if any(rule in row.rules for row in table.rows))
+        checkers = [checker.check.__name__ for checker in CHECKERS.get(rule, ())]
+        traces = [one.id for one in TRACE_RULES if rule in one.spec_rules]
+        yield Judges(rule, tuple(name for name in tables if name in driven), tuple(checkers), tuple(traces))
+
+
+def judged_by(sources: Collection[str]) -> tuple[list[str], list[str]]:
+    """The rules that traces of these sources can show broken, and those that only the wire kit judges."""
+    stateful = any(source in OF_STATES for source in sources)
+    usable = [one for one in TRACE_RULES if stateful or one.id not in STATELESS] if sources else []
+    named = {rule for one in usable for rule in one.spec_rules}
+    judged = [rule for rule in RULES if rule in named]
+    return judged, [rule for rule in RULES if rule in CHECKERS and rule not in named]
+
+
+def judges_markdown() -> str:
+    """The table that is committed."""
+    lines = [
+        "# Who can judge each rule",
+        "",
+        "Computed by `groupspec generate` from what each judge registers. *suite*: the tables whose rows carry the rule, which",
+        "`groupspec test` drives the reference through; *wire*: the checkers of `groupspec conform`; *trace*: the rules of",
+        "`groupspec trace check` for a member's trace and a group's. A broker's log judges no rule (`groupspec trace why`).",
+        "",
+        "| rule | level | binds | suite | wire | trace |",
+        "|---|---|---|---|---|---|",
+    ]
+    for one in judges():
+        rule = RULES[one.rule]
+        cells = (
+            one.rule,
+            rule.level,
+            rule.applies_to,
+            *(", ".join(x) or "-" for x in (one.core, one.wire, one.traces)),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"

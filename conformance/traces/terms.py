@@ -1,0 +1,160 @@
+"""What can be said of a group's generations as a whole, although no two hosts have the same clock.
+
+A *term* is one member's time in one generation: when JoinGroup was answered, and when the last request of it was sent that the
+coordinator accepted. The coordinator answers all JoinGroups of a generation at one moment (rule G1); so two members that
+were both waiting for one generation have an event in common, from which each can count with its own clock.
+
+- T-STALE-ACCEPTED: B has joined the next generation so long after the one it shared with A; when A, so long after, still has a
+  request of the shared one accepted, the coordinator has let a zombie speak. B's answer may have come late by as much
+  as B's session timeout, or B would have been expelled: that much is conceded.
+- T-MANY-REBALANCES, T-LONG-JOIN: notices.
+
+Two owners of one partition in *different* generations are not accused: a member that hears nothing from its coordinator keeps
+what it owns until it hears (Kafka: AbstractCoordinator.HeartbeatThread only marks the coordinator unknown when the
+session has run out), and the other may rightly have it by then. What is wrong is that such a member is still listened to. Nor is
+a partition that nobody owns: not every member need be recorded, the leader decides (rule S2 asks only for an entry
+for every member), and in a cooperative rebalance what moves is nobody's for one generation (KIP-429).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from groupspec.conformance.traces.registers import REBALANCES_OF_A_STORM, STORM_US
+from groupspec.conformance.traces.schema import EVENTS
+
+Ints = npt.NDArray[np.int64]
+EVENT: Final = "join_answered"
+_NEVER: Final = (2**62, -1)
+
+
+class Term(NamedTuple):
+    """One member's time in one generation; the columns of the kernel's `terms`, the member's number first."""
+
+    member: int
+    generation: int
+    joined_at: int
+    seq: int
+    waited: int
+    together: int
+    """Whether every JoinGroup had been answered: then this answer came when the others' came."""
+    last_at: int
+    last_seq: int
+    last_event: int
+    static: int
+    session_us: int
+    poll_us: int
+    process: int
+
+
+_MEMBER, _GENERATION, _JOINED_AT, _WAITED, _TOGETHER, _LAST_AT, _STATIC, _SESSION, _POLL, _PROCESS = (
+    Term._fields.index(name)
+    for name in (
+        "member", "generation", "joined_at", "waited", "together", "last_at", "static", "session_us", "poll_us", "process",
+    )
+)  # fmt: skip
+
+
+class Found(NamedTuple):
+    """A finding about a member's term."""
+
+    rule: str
+    member: int
+    seq: int
+    at_us: int
+    event: str
+    a: int
+    b: int
+    other: int = -1
+
+
+def find(batches: Sequence[Ints], group_of_member: Ints) -> list[Found]:
+    """The findings among these terms."""
+    if not batches or not sum(len(batch) for batch in batches):
+        return []
+    rows = np.concatenate(batches)
+    rows = rows[np.argsort(rows[:, 0], kind="stable")]
+    return [*_storms(rows), *_long_joins(rows), *_stale(rows, group_of_member)]
+
+
+def _storms(rows: Ints) -> Iterator[Found]:
+    """The first storm of each member."""
+    count = REBALANCES_OF_A_STORM
+    if len(rows) < count:
+        return
+    first, last = rows[: len(rows) - count + 1], rows[count - 1 :]
+    took = last[:, _JOINED_AT] - first[:, _JOINED_AT]
+    places = np.flatnonzero(_one_process(first, last) & (took <= STORM_US))
+    _, once = np.unique(first[places, _MEMBER], return_index=True)
+    for place in places[once]:
+        term = Term._make(last[place].tolist())
+        yield Found("T-MANY-REBALANCES", term.member, term.seq, term.joined_at, EVENT, count, int(took[place]) // 1000)
+
+
+def _one_process(some: Ints, others: Ints) -> npt.NDArray[np.bool_]:
+    same: npt.NDArray[np.bool_] = (some[:, _MEMBER] == others[:, _MEMBER]) & (some[:, _PROCESS] == others[:, _PROCESS])
+    return same
+
+
+def _long_joins(rows: Ints) -> Iterator[Found]:
+    for row in rows[(rows[:, _POLL] > 0) & (rows[:, _WAITED] > rows[:, _POLL])]:
+        term = Term._make(row.tolist())
+        both_ms = (term.poll_us // 1000, term.waited // 1000)
+        yield Found("T-LONG-JOIN", term.member, term.seq, term.joined_at, EVENT, *both_ms)
+
+
+def _stale(rows: Ints, group_of_member: Ints) -> Iterator[Found]:
+    """For each generation of a group the earliest end that a member knows of, against the last acceptance of each."""
+    followed = np.zeros(len(rows), np.bool_)
+    followed[:-1] = _one_process(rows[1:], rows[:-1]) & (rows[1:, _GENERATION] > rows[:-1, _GENERATION])
+    first = np.ones(len(rows), np.bool_)
+    first[1:] = ~_one_process(rows[1:], rows[:-1]) | (rows[1:, _GENERATION] != rows[:-1, _GENERATION])
+    knows = np.flatnonzero(followed & first & (rows[:, _TOGETHER] == 1) & (rows[:, _STATIC] == 0))
+    lasted = rows[knows + 1, _JOINED_AT] - rows[knows, _JOINED_AT] + rows[knows, _SESSION] if len(knows) else knows
+    earliest: dict[tuple[int, int], tuple[int, int]] = {}
+    for row, until in zip(rows[knows], lasted.tolist(), strict=True):
+        key = (int(group_of_member[row[_MEMBER]]), int(row[_GENERATION]))
+        earliest[key] = min(earliest.get(key, _NEVER), (until, int(row[_MEMBER])))
+    for row in rows[rows[:, _LAST_AT] >= 0]:
+        term = Term._make(row.tolist())
+        until, other = earliest.get((int(group_of_member[term.member]), term.generation), _NEVER)
+        late = term.last_at - term.joined_at - until
+        if other != term.member and late > 0:
+            place = (term.member, term.last_seq, term.last_at, EVENTS[term.last_event])
+            yield Found("T-STALE-ACCEPTED", *place, term.generation, late // 1000, other)
+
+
+def find_plainly(terms: Sequence[Term]) -> list[Found]:
+    """The same for the terms of one group, in plain Python; a member's terms in the order of its events."""
+    by_process: dict[tuple[int, int], list[Term]] = {}
+    for term in terms:
+        by_process.setdefault((term.member, term.process), []).append(term)
+    found = []
+    stormy: set[int] = set()
+    ends: dict[int, tuple[int, int]] = {}
+    for (member, _), own in sorted(by_process.items()):
+        for place, term in enumerate(own):
+            if 0 < term.poll_us < term.waited:
+                where = (member, term.seq, term.joined_at, EVENT)
+                found.append(Found("T-LONG-JOIN", *where, term.poll_us // 1000, term.waited // 1000))
+            begun = own[place - REBALANCES_OF_A_STORM + 1] if place >= REBALANCES_OF_A_STORM - 1 else None
+            if begun is not None and term.joined_at - begun.joined_at <= STORM_US and member not in stormy:
+                stormy.add(member)
+                took_ms = (term.joined_at - begun.joined_at) // 1000
+                where = (member, term.seq, term.joined_at, EVENT)
+                found.append(Found("T-MANY-REBALANCES", *where, REBALANCES_OF_A_STORM, took_ms))
+            again = place > 0 and own[place - 1].generation == term.generation
+            then = own[place + 1] if place + 1 < len(own) else None
+            if term.together and not term.static and not again and then and then.generation > term.generation:
+                until = then.joined_at - term.joined_at + term.session_us
+                ends[term.generation] = min(ends.get(term.generation, _NEVER), (until, member))
+    for term in terms:
+        until, other = ends.get(term.generation, _NEVER)
+        if term.last_at >= 0 and other != term.member and (late := term.last_at - term.joined_at - until) > 0:
+            where = (term.member, term.last_seq, term.last_at, EVENTS[term.last_event])
+            found.append(Found("T-STALE-ACCEPTED", *where, term.generation, late // 1000, other))
+    return found
