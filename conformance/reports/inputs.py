@@ -36,6 +36,7 @@ class VerdictRow(msgspec.Struct, frozen=True):
     certain: bool = False
     flaps: bool = False
     symptom_of: str = ""
+    docket: str = ""
 
     @property
     def how_sure(self) -> str:

@@ -22,6 +22,8 @@ from typing import Final
 from groupspec.conformance.wire.artefacts import write_artefacts
 from groupspec.conformance.wire.case_run import CaseResult, run_case
 from groupspec.conformance.wire.clients import Client
+from groupspec.conformance.wire.docket import Entry as DocketEntry
+from groupspec.conformance.wire.docket import explanation
 from groupspec.conformance.wire.incidents import symptoms
 from groupspec.conformance.wire.scenario import Case
 from groupspec.conformance.wire.stalls import StallClock
@@ -40,6 +42,7 @@ class Row:
         folder: Where the log and the diagram of the run are that `combined` tells of; "" if none were written.
         at_ms: When it showed, since the beginning of that run.
         symptom_of: The rule whose breach in that run this is a symptom of: one stall of the client breaks several.
+        docket: The entry of the docket that explains it; None if there is none.
     """
 
     case: Case
@@ -50,6 +53,7 @@ class Row:
     folder: str = ""
     at_ms: float | None = None
     symptom_of: str = ""
+    docket: DocketEntry | None = None
 
     @property
     def judgement(self) -> Judgement:
@@ -238,6 +242,7 @@ def _rows(
             folder=folders.get((client, case, combined.place), ""),
             at_ms=_at_ms(run, combined.judgement),
             symptom_of=of_run[combined.place].get(rule, ""),
+            docket=explanation(client.name, run.client_version, rule, case.id, combined.judgement.verdict.value),
         )
 
 
@@ -318,6 +323,7 @@ def _row_json(row: Row) -> dict[str, object]:
         "certain": row.combined.certain,
         "flaps": row.combined.flaps,
         "symptom_of": row.symptom_of,
+        "docket": str(row.docket) if row.docket else "",
         "timing": None
         if timing is None
         else {

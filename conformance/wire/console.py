@@ -59,7 +59,9 @@ def show(console: Console, campaign: Campaign, report: Path | None) -> None:
     counts = ", ".join(f"{n} {verdict.value}" for verdict in Verdict if (n := campaign.verdicts().count(verdict)))
     flapping = sum(row.combined.flaps for client in campaign.clients for row in client.rows)
     flaps = f", {flapping} of them flap" if flapping else ""
-    console.print(f"{counts}{flaps}; {campaign.seconds:.1f} s, seed {campaign.seed}")
+    read = sum(row.docket is not None for client in campaign.clients for row in client.rows)
+    explained = f", the docket explains {read}" if read else ""
+    console.print(f"{counts}{flaps}{explained}; {campaign.seconds:.1f} s, seed {campaign.seed}")
 
 
 def groups(client: ClientResult) -> list[Group]:
@@ -81,8 +83,8 @@ def groups(client: ClientResult) -> list[Group]:
     return sorted(found, key=lambda group: (TOLD.index(group.verdict), -len(group.rows)))
 
 
-def _least_sure_last(row: Row) -> tuple[bool, bool]:
-    return (not row.combined.certain, row.combined.flaps)
+def _least_sure_last(row: Row) -> tuple[bool, bool, bool]:
+    return (row.docket is not None, not row.combined.certain, row.combined.flaps)
 
 
 def _tell(console: Console, client: ClientResult, group: Group, report: Path | None) -> None:
@@ -98,6 +100,9 @@ def _lines(group: Group, first: Row, report: Path | None) -> Iterator[str]:
     yield f"in:     {_listed(f'{row.case.id} ({row.combined.how_sure})' for row in group.rows)}"
     if group.symptoms:
         yield f"shows:  as {', '.join(f'{rule} ({n})' for rule, n in group.symptoms.items())} too"
+    read = [row for row in group.rows if row.docket]
+    if read:
+        yield f"docket: {len(read)} of {len(group.rows)} cases; {read[0].docket}"
     rule = RULES[group.rule]
     if group.verdict is not Verdict.INCONCLUSIVE:
         yield f"rule:   {rule.statement}"

@@ -1,0 +1,62 @@
+"""The docket: what the kit finds wrong with the built-in clients, each entry read in its wire log by a person.
+
+An entry says that a verdict is right, and why: it is *true* of the client, with the method that does it, or *known*, with the
+number of its issue. There is no entry for a mistake of ours: that is mended. An entry is about one version; another version's
+verdicts have to be read anew. It changes no verdict and no exit code: it says that somebody has looked.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+FILE: Final = Path(__file__).with_name("docket.json")
+Text = Annotated[str, Meta(min_length=1)]
+
+
+class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One thing that is so.
+
+    Attributes:
+        client: A built-in client's name.
+        version: What its harness says in startup_complete.
+        rule: The rule that it breaks.
+        scenarios: Patterns of the cases in which it does; `*` stands for anything.
+        verdict: What the kit says.
+        kind: `true`: the client does it, on purpose or not; `known`: its authors have an issue about it.
+        where: The class and method that does it, or the issue's number.
+        evidence: What was seen in the wire log, and what the source or the issue says.
+    """
+
+    client: Text
+    version: Text
+    rule: Text
+    scenarios: Annotated[list[Text], Meta(min_length=1)]
+    verdict: Literal["FAIL", "DEVIATION"]
+    kind: Literal["true", "known"]
+    where: Text
+    evidence: Text
+
+    def explains(self, client: str, version: str, rule: str, case: str, verdict: str) -> bool:
+        """Whether this is the entry for that verdict."""
+        same = (self.client, self.version, self.rule, self.verdict) == (client, version, rule, verdict)
+        return same and any(fnmatchcase(case, pattern) for pattern in self.scenarios)
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.where}: {self.evidence}"
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
+    """All of them."""
+    return msgspec.json.decode(FILE.read_bytes(), type=tuple[Entry, ...])
+
+
+def explanation(client: str, version: str, rule: str, case: str, verdict: str) -> Entry | None:
+    """The entry for a verdict; None if there is none."""
+    return next((entry for entry in entries() if entry.explains(client, version, rule, case, verdict)), None)

@@ -1,0 +1,93 @@
+"""The docket: its entries are about what there is, and they explain the verdicts that they are about and no others."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+
+import msgspec
+import pytest
+
+from groupspec.conformance.commands._common import results
+from groupspec.conformance.tests.repository import ROOT
+from groupspec.conformance.wire import docket
+from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
+from groupspec.conformance.wire.campaign import Campaign, ClientResult, Row, as_json
+from groupspec.conformance.wire.client_builds import BUILDS
+from groupspec.conformance.wire.clients import BUILT_IN, Client
+from groupspec.conformance.wire.console import show
+from groupspec.conformance.wire.docket import Entry, entries, explanation
+from groupspec.conformance.wire.scenario import all_cases
+from groupspec.conformance.wire.verdicts import Judgement, Verdict, combine
+from groupspec.spec.rules import RULES
+
+LEVEL = {"FAIL": "must", "DEVIATION": "should"}
+
+
+def pinned(client: str) -> str:
+    """The version of a client that the project runs: what the docket has to be about."""
+    if client in BUILDS:
+        return BUILDS[client].version
+    found = re.search(rf"^{client}==(.+)$", (ROOT / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    assert found, f"constraints.txt does not pin {client}"
+    return found[1]
+
+
+@pytest.mark.parametrize("entry", entries(), ids=lambda entry: f"{entry.client}-{entry.rule}")
+def test_an_entry_is_about_what_there_is(entry: Entry) -> None:
+    assert entry.client in BUILT_IN
+    assert entry.version.split()[0] == pinned(entry.client), "another version: read its wire logs anew"
+    assert RULES[entry.rule].level == LEVEL[entry.verdict]
+    for pattern in entry.scenarios:
+        cases = [case for case in all_cases() if fnmatchcase(case.id, pattern)]
+        assert any(entry.rule in case.rules for case in cases), f"{pattern}: no such case is judged by {entry.rule}"
+
+
+@pytest.mark.parametrize("entry", entries(), ids=lambda entry: f"{entry.client}-{entry.rule}")
+def test_an_entry_says_who_does_it_or_which_issue_knows_it(entry: Entry) -> None:
+    if entry.kind == "known":
+        assert re.search(r"#\d+|KAFKA-\d+", entry.where), "a known defect has the number of its issue"
+    else:
+        assert re.search(r"\w\.\w", entry.where), "what is true of a client has the class and method that does it"
+    assert len(entry.evidence) > 80, "say what was seen, and what the source says"
+
+
+def test_no_two_entries_explain_one_verdict() -> None:
+    for case in all_cases():
+        for entry in entries():
+            same = [e for e in entries() if e.explains(entry.client, entry.version, entry.rule, case.id, entry.verdict)]
+            assert len(same) <= 1, same
+
+
+def test_an_entry_explains_its_verdict_and_no_other() -> None:
+    entry = explanation("kgo", "1.22.2", "J4", "member-unknown", "DEVIATION")
+    assert entry is not None
+    assert "handleJoinResp" in str(entry)
+    assert explanation("kgo", "1.22.3", "J4", "member-unknown", "DEVIATION") is None
+    assert explanation("kgo", "1.22.2", "J4", "rebalance-eager", "DEVIATION") is None
+    assert explanation("kgo", "1.22.2", "J4", "member-unknown", "FAIL") is None
+    assert explanation("java", "4.3.1", "J4", "member-unknown", "DEVIATION") is None
+
+
+@pytest.mark.parametrize(
+    "spoil", [{"kind": "our mistake"}, {"evidence": ""}, {"verdict": "PASS"}, {"scenarios": []}, {"note": "later"}]
+)
+def test_what_is_no_entry_is_refused(spoil: dict[str, object]) -> None:
+    raw = msgspec.json.decode(docket.FILE.read_bytes(), type=list[dict[str, object]])[0] | spoil
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(raw, Entry)
+
+
+def test_the_report_says_what_the_docket_explains(capsys: pytest.CaptureFixture[str]) -> None:
+    case = next(each for each in all_cases() if each.id == "member-unknown")
+    explained = explanation("kgo", "1.22.2", "J4", case.id, "DEVIATION")
+    combined = combine([Judgement(Verdict.DEVIATION, "an old id")])
+    row = Row(case, "J4", combined, seconds=1.0, replay="groupspec conform kgo", docket=explained)
+    kgo = ClientResult(Client("kgo", ("kgo",)), "kgo", "1.22.2", [row])
+    campaign = Campaign([kgo], seconds=1.0, seed=0, jobs=1, repeat=1)
+    show(results(), campaign, None)
+    shown = capsys.readouterr().out
+    assert "docket: 1 of 1 cases; true: kgo groupConsumer.handleJoinResp" in shown
+    assert "1 DEVIATION, the docket explains 1" in shown
+    (result,) = as_json(campaign)["clients"][0]["results"]  # type: ignore[index]  # JSON
+    assert "handleJoinResp" in result["docket"]
