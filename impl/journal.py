@@ -1,7 +1,8 @@
 """What people read about one consumer: lines for Python's `logging`, by loggers named as the modules, `groupspec.impl...`.
 
 Every line begins with the client and its group, as those of Java's clients do. What repeats itself (a broker that can't be
-reached is tried again and again) is said once, and then at most once in a while, with how often it was not said.
+reached is tried again and again) is said once, and then at most once in a while, with how often it was not said. As with
+other libraries nothing is shown before the application has asked for it: `logging.basicConfig()` is enough.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Journal:
 
     def seldom(self, logger: logging.Logger, level: int, text: str, now_ms: int, about: Hashable = None) -> None:
         """A line, unless one about the same (by default: the same text) was written not long ago."""
-        about = (logger.name, about or text)
+        about = (logger.name, text if about is None else about)
         said_ms, silences = self._said.get(about, (None, 0))
         if said_ms is not None and now_ms - said_ms < AGAIN_MS:
             self._said[about] = (said_ms, silences + 1)

@@ -153,7 +153,7 @@ class Config:
                 f"out of {', '.join(ASSIGNORS)}"
             )
         for name in strategy:
-            if not isinstance(name, str) or name not in ASSIGNORS:
+            if name not in list(ASSIGNORS):  # by comparison: a list, for example, has no hash
                 raise ConfigError(f"partition_assignment_strategy has {name!r}: known are {', '.join(ASSIGNORS)}")
         if len(set(strategy)) != len(strategy):
             raise ConfigError(f"partition_assignment_strategy={strategy!r} names an assignor twice")

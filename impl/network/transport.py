@@ -262,7 +262,7 @@ class SocketTransport:
         link.tried.add(link.address)
         try:
             # A host name is looked up here, which blocks; brokers are named by address, or by a name that is cached.
-            found: list[_Target] = socket.getaddrinfo(*link.address, type=socket.SOCK_STREAM)
+            found: list[_Target] = list(socket.getaddrinfo(*link.address, type=socket.SOCK_STREAM))
         except OSError as problem:
             self._fail(link, problem)
             return

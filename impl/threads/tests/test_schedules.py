@@ -1,18 +1,21 @@
-"""The two threads in orders that nobody thought of: the schedule is drawn, and so is what the group does.
+"""The two threads in orders that nobody thought of: the schedule is drawn, and so is what the group and the application do.
 
 Everything is answered at once, so that answers race with what the application does. Whatever the order: no deadlock, callbacks
-alternate, each commit has one outcome, records come in order and only while their partition is owned, and close() leaves once.
+alternate, each commit has one outcome, records come in order from where the application seeks and only while their partition
+is owned, every partition goes on being read, and close() leaves once and ends every call of another thread.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
 
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from groupspec.impl.consumer import Consumer, WakeupError
-from groupspec.impl.core.errors import KafkaError
+from groupspec.impl.core.errors import ConsumerClosedError, KafkaError
 from groupspec.impl.core.messages import (
     ErrorCode,
     FetchedPartition,
@@ -35,10 +38,22 @@ from groupspec.impl.core.messages import (
     TopicPartition,
 )
 from groupspec.impl.core.protocol import Assignment, encode_assignment
-from groupspec.impl.threads.testing import Callback
+from groupspec.impl.threads.testing import Callback, CallThread
 from groupspec.impl.threads.tests.stage import COMMITTED, Stage, name, partitions
 
 SHARES = ((0, 1), (0,), (1, 2), ())
+
+
+CALLS: Final[dict[str, Callable[[Consumer], object]]] = {
+    "poll": lambda consumer: consumer.poll(5_000),
+    "commit": lambda consumer: consumer.commit(),
+    "commit_async": lambda consumer: consumer.commit_async(),
+    "committed": lambda consumer: consumer.committed(partitions(0)),
+    "position": lambda consumer: consumer.position(partitions(0)[0]) if consumer.assignment() else None,
+    "subscribe": lambda consumer: consumer.subscribe(["orders"]) if consumer.subscription() else None,
+    "unsubscribe": lambda consumer: consumer.unsubscribe(),
+    "assign": lambda consumer: None if consumer.subscription() else consumer.assign(partitions(0)),
+}
 
 
 class Group:
@@ -92,7 +107,8 @@ class Group:
 class Application:
     """Polls, commits, and checks what it is told."""
 
-    def __init__(self) -> None:
+    def __init__(self, seeks: list[int]) -> None:
+        self._seeks = list(seeks)
         self.owned: set[TopicPartition] = set()
         self.next_offset: dict[TopicPartition, int] = {}
         self.outcomes: list[Exception | None] = []
@@ -114,17 +130,44 @@ class Application:
         """A few turns of an application's loop, then the end."""
         for _ in range(6):
             try:
-                for record in consumer.poll(2_000):
-                    partition = TopicPartition(record.topic, record.partition)
-                    assert partition in self.owned
-                    assert record.offset == self.next_offset[partition]
-                    self.next_offset[partition] += 1
+                self.read(consumer)
+                self.seek(consumer)
                 self.commits += 1
                 consumer.commit_async(callback=lambda _, error: self.outcomes.append(error))
                 consumer.commit()
             except KafkaError as error:
                 self.errors.append(error)
+        self.read_all(consumer)
         consumer.close(5_000)
+
+    def read(self, consumer: Consumer) -> set[TopicPartition]:
+        """Poll once, and say of which partitions there was something."""
+        read = set()
+        for record in consumer.poll(2_000):
+            partition = TopicPartition(record.topic, record.partition)
+            assert partition in self.owned
+            assert record.offset == self.next_offset[partition]
+            self.next_offset[partition] += 1
+            read.add(partition)
+        return read
+
+    def seek(self, consumer: Consumer) -> None:
+        """Somewhere else, right after a poll, whose fetches are just being sent."""
+        consumer.poll(0)
+        offset = self._seeks.pop(0) if self._seeks else 0
+        for partition in sorted(self.owned) if offset else ():
+            consumer.seek(partition, offset)
+            self.next_offset[partition] = offset
+
+    def read_all(self, consumer: Consumer) -> None:
+        """Whatever has happened, there is something to read of everything that is owned."""
+        read: set[TopicPartition] = set()
+        for _ in range(12):
+            with suppress(KafkaError):
+                read |= self.read(consumer)
+            if self.owned <= read:
+                return
+        raise AssertionError(f"nothing comes from {self.owned - read} any more")
 
 
 @settings(max_examples=150, deadline=None)
@@ -135,12 +178,13 @@ class Application:
     ),
     shares=st.lists(st.integers(0, len(SHARES) - 1), max_size=6),
     wakeups=st.integers(0, 2),
+    seeks=st.lists(st.integers(0, 500), max_size=6),
     cooperative=st.booleans(),
 )
 def test_any_order_of_the_threads_keeps_the_promises(
-    schedule: list[int], heartbeats: list[str], shares: list[int], wakeups: int, cooperative: bool
+    schedule: list[int], heartbeats: list[str], shares: list[int], wakeups: int, seeks: list[int], cooperative: bool
 ) -> None:
-    application = Application()
+    application = Application(seeks)
     with Stage(schedule, cooperative, heartbeat_interval_ms=1_000, session_timeout_ms=10_000) as stage:
         group = Group(stage, heartbeats, shares)
         stage.listener.during = application.told
@@ -149,7 +193,7 @@ def test_any_order_of_the_threads_keeps_the_promises(
         for _ in range(wakeups):
             stage.consumer.wakeup()
             stage.settle()
-        for _ in range(40):
+        for _ in range(80):
             if not work.done:
                 stage.advance(1_000)
         note(f"the application was told: {application.errors}")
@@ -161,3 +205,33 @@ def test_any_order_of_the_threads_keeps_the_promises(
         assert stage.transport.closed
         assert [name(sent.request) for sent in stage.transport.unanswered()] == []
         assert stage.describe().connection == "DOWN"
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    schedule=st.lists(st.integers(0, 3), max_size=200),
+    calls=st.lists(st.sampled_from(sorted(CALLS)), min_size=1, max_size=4),
+    closers=st.integers(1, 2),
+    timeout_ms=st.sampled_from([0, 0, 500]),
+)
+def test_L2_whenever_other_threads_close_no_call_hangs(
+    schedule: list[int], calls: list[str], closers: int, timeout_ms: int
+) -> None:
+    def work(consumer: Consumer) -> None:
+        for name_of_call in calls:
+            CALLS[name_of_call](consumer)
+
+    with Stage(schedule) as stage:
+        group = Group(stage, [], [])
+        stage.subscribe()
+        stage.poll(1_000)
+        threads = [CallThread(stage.runtime, f"closer {number}") for number in range(closers)]
+        closes = [thread.begin(lambda: stage.consumer.close(timeout_ms)) for thread in threads]
+        under_way = stage.begin(work)
+        stage.advance(120_000)
+        assert under_way.done
+        assert all(close.done for close in closes)
+        assert isinstance(under_way.error, ConsumerClosedError | None)
+        assert [close.error for close in closes] == [None] * closers
+        assert group.left <= 1
+        assert stage.transport.closed
