@@ -6,7 +6,8 @@ or *broker* (the group coordinator's side). `level` is *must* (breaking it is FA
 older clients legitimately lack: DEVIATION).
 
 The letters are the rule's chapter: D discovery, J join, S sync, H heartbeat, P poll interval, C callbacks, M commit,
-O offsets and records, L leave and close, T threads, X static membership, K cooperative, Q queues, G the broker's group.
+O offsets and records, L leave and close, T threads, X static membership, K cooperative, Q queues, W the wire itself,
+G the broker's group.
 The known bugs of a rule are in `known_bugs.py`; they are its motivation and among its sources.
 """
 
@@ -309,6 +310,22 @@ _RULES: Final = (
             "P62",
             "P81",
         ),
+    ),
+    Rule(
+        id="J10",
+        applies_to="any",
+        level="must",
+        statement=(
+            "What members tell each other MUST be readable in the version that it states: a Subscription has "
+            "topics and user data, from version 1 on the owned partitions, from 2 the generation, from 3 the "
+            "rack; an Assignment has partitions and user data. Whoever cannot read it throws (SchemaException "
+            "in Java), and the group comes to no assignment."
+        ),
+        sources=(
+            "Kafka ConsumerProtocol.deserializeSubscription, deserializeAssignment",
+            "ConsumerProtocolSubscription.json, ConsumerProtocolAssignment.json",
+        ),
+        known_bugs=(),
     ),
     Rule(
         id="S1",
@@ -1185,6 +1202,22 @@ _RULES: Final = (
         sources=(
             "Threading refactor proposal (Apache Kafka wiki), 'Consumer Poll Changes'",
             "'Learning Kafka with Python: a deep dive into consumers and rebalancing', 'The consumers poll loop'",
+        ),
+        known_bugs=(),
+    ),
+    Rule(
+        id="W1",
+        applies_to="any",
+        level="must",
+        statement=(
+            "Every request MUST be a frame that the broker can read: a length from 0 to "
+            "socket.request.max.bytes, an API and a version that its ApiVersions names, and a body with every "
+            "field of that version. The broker answers nothing else: it closes the connection, and with it "
+            "goes whatever waits there."
+        ),
+        sources=(
+            "Kafka NetworkReceive.readFrom (InvalidReceiveException)",
+            "Kafka RequestContext.parseRequest; SocketServer.Processor.processCompletedReceives (closes the connection)",
         ),
         known_bugs=(),
     ),

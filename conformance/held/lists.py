@@ -19,7 +19,11 @@ class Later:
     why: str
 
 
-HELD_LATER: Final[Mapping[str, Later]] = MappingProxyType({})
+_BY_THE_WIRE_KIT: Final = Later(
+    by="the wire kit's tests (conformance/wire/tests/test_rules.py)",
+    why="the matrix tries the tests of the implementation and of the machines, which neither cut frames nor blobs off",
+)
+HELD_LATER: Final[Mapping[str, Later]] = MappingProxyType({"J10": _BY_THE_WIRE_KIT, "W1": _BY_THE_WIRE_KIT})
 """Rules that a part of the project will hold which does not exist yet."""
 
 HYGIENE: Final[Mapping[str, str]] = MappingProxyType({})

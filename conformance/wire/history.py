@@ -245,6 +245,14 @@ class History:
                 owned -= callback.partitions
         return owned
 
+    def says_lost(self, from_us: int, to_us: int) -> bool:
+        """Whether the client said in between that it lost its partitions: the coordinator expelled it, or it gave up hope.
+
+        librdkafka does the latter by itself when no heartbeat was answered for a session timeout.
+        """
+        lost = (c for c in self.callbacks if c.name == "partitions_lost" and c.partitions)
+        return any(from_us <= callback.started_us <= to_us for callback in lost)
+
     def milestone(self, name: str) -> int | None:
         """When the scenario reached a point that it named; None when it did not."""
         return next((e.at_us for e in self.entries if e.kind == "milestone" and e.text == name), None)

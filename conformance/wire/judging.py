@@ -11,6 +11,9 @@ from groupspec.conformance.wire.rules import judge
 from groupspec.conformance.wire.verdicts import BROKEN, Judgement, Verdict
 from groupspec.spec.rules import RULES
 
+DISTURBED_MS: Final = 200
+"""A stall of this length may have changed what happened: late answers were later, sessions ran out."""
+CLEARLY: Final = 1.5
 LEVEL_VERDICT: Final = {"must": Verdict.FAIL, "should": Verdict.DEVIATION}
 
 
@@ -43,14 +46,30 @@ def judge_run(rules: Sequence[str], history: History, outcome: Outcome) -> dict[
     if outcome.inconclusive:
         return dict.fromkeys(rules, Judgement(Verdict.INCONCLUSIVE, outcome.inconclusive))
     judgements = {rule: judge(rule, history) for rule in rules}
-    if not outcome.missed_rule:
+    if outcome.missed_rule:
+        _tell_what_was_missed(judgements, history, outcome)
+    stall_ms = history.longest_stall_ms()
+    if stall_ms < DISTURBED_MS:
         return judgements
+    return {rule: _disturbed(judgement, stall_ms) for rule, judgement in judgements.items()}
+
+
+def _disturbed(judgement: Judgement, stall_ms: float) -> Judgement:
+    """Nothing is proved by what a stall could have made; but what took far longer than its bound by the client's own fault is."""
+    timing = judgement.timing
+    clearly = timing is not None and timing.took_ms - timing.excused_ms > CLEARLY * timing.bound_ms
+    if judgement.verdict not in BROKEN or not judgement.timed or clearly:
+        return judgement
+    reason = f"{judgement.reason}; the machine stood still for {stall_ms:.0f} ms during the run"
+    return replace(judgement, verdict=Verdict.INCONCLUSIVE, reason=reason)
+
+
+def _tell_what_was_missed(judgements: dict[str, Judgement], history: History, outcome: Outcome) -> None:
     for rule, judgement in judgements.items():
         if judgement.verdict is Verdict.UNTESTABLE:
             reason = f"the run ended before it could be judged: {outcome.missed}"
             judgements[rule] = Judgement(Verdict.UNTESTABLE, reason)
     judgements[outcome.missed_rule] = _missed(judgements.get(outcome.missed_rule), history, outcome)
-    return judgements
 
 
 def _missed(found: Judgement | None, history: History, outcome: Outcome) -> Judgement:

@@ -30,6 +30,7 @@ def owned_partitions_are_true(history: History) -> Iterator[Finding]:
             continue
         done = [sync for sync in history.syncs if (sync.answered_us or 0) < join.sent_us]
         lost = any(known.told_us <= join.sent_us <= end for known, end, _ in lost_stretches(history))
+        lost = lost or (bool(done) and history.says_lost(done[-1].answered_us or 0, join.sent_us))
         expected = assigned_by(done[-1]) if done and not lost else frozenset()
         said = names(subscription.owned)
         if said == expected:
@@ -97,7 +98,8 @@ def same_member(history: History, before: Exchange, after: Exchange) -> bool:
 
 def lost_between(history: History, before: Exchange, after: Exchange) -> bool:
     """Whether the membership was lost from one round to the next."""
-    return any(before.sent_us < known.told_us < after.sent_us for known, _, _ in lost_stretches(history))
+    told = any(before.sent_us < known.told_us < after.sent_us for known, _, _ in lost_stretches(history))
+    return told or history.says_lost(before.sent_us, after.sent_us)
 
 
 @checks("K4", needs="listener")

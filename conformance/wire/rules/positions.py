@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupspec.conformance.wire.history import Exchange, History, assigned_by
+from groupspec.conformance.wire.history import Callback, Exchange, History, assigned_by
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held
-from groupspec.conformance.wire.rules.joining import new_partitions
+from groupspec.conformance.wire.rules.joining import lost_before, new_partitions
 from groupspec.impl.core.messages import (
     FetchRequest,
     ListOffsetsRequest,
@@ -95,25 +95,32 @@ def retained_partitions_go_on(history: History) -> Iterator[Finding]:
     previous: Exchange | None = None
     for sync in history.syncs:
         retained = assigned_by(sync) & assigned_by(previous) if previous is not None else frozenset()
+        retained = frozenset() if lost_before(history, sync) else retained
         since, previous = (previous.answered_us or 0 if previous is not None else 0), sync
         if not retained:
             continue
+        until = next((c.started_us for c in lost_callbacks(history, sync.answered_us or 0)), history.ends_us + 1)
         for exchange in history.of("OffsetFetch"):
             asked = frozenset(map(str, getattr(exchange.request.message, "partitions", ())))
-            if exchange.sent_us >= (sync.answered_us or 0) and asked & retained:
+            if (sync.answered_us or 0) <= exchange.sent_us < until and asked & retained:
                 again = ", ".join(sorted(asked & retained))
                 yield broken(
                     f"the committed offset of {again}, which was retained, was looked up again", exchange.sent_us
                 )
-        yield from fetched_backwards(history, retained, since)
+        yield from fetched_backwards(history, retained, since, until)
         yield held(f"{', '.join(sorted(retained))} went on over the rebalance", sync.answered_us or 0)
 
 
-def fetched_backwards(history: History, retained: frozenset[str], since_us: int) -> Iterator[Finding]:
+def lost_callbacks(history: History, after_us: int) -> Iterator[Callback]:
+    """Where the member says that it lost what it had: what comes then is no longer retained."""
+    return (c for c in history.callbacks if c.name == "partitions_lost" and c.partitions and c.started_us >= after_us)
+
+
+def fetched_backwards(history: History, retained: frozenset[str], since_us: int, until_us: int) -> Iterator[Finding]:
     """Records of a retained partition that poll returned twice, or skipped."""
     following: dict[str, int] = {}
     for returned in history.returned:
-        if returned.partition not in retained or returned.at_us < since_us:
+        if returned.partition not in retained or not since_us <= returned.at_us < until_us:
             continue
         expected = following.get(returned.partition)
         if expected is not None and returned.first != expected:

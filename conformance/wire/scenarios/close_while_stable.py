@@ -5,7 +5,7 @@ from groupspec.conformance.wire.scenario import Variant, scenario
 
 
 @scenario(
-    rules="D4 S3 H3 H7 C1 C5 C7 M1 M4 M5 M7 L1 L2 L3 L5",
+    rules="D4 S3 H3 H7 C1 C5 C7 M1 M4 M5 M7 L1 L2 L3 L5 W1",
     source="KafkaConsumer.close; KAFKA-16639; AbstractCoordinator.maybeLeaveGroup",
     variants=(
         Variant(not_judged="H7 L3"),

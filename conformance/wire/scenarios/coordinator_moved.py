@@ -5,7 +5,7 @@ from groupspec.conformance.wire.scenario import scenario
 
 
 @scenario(
-    rules="D1 D2 D3 D4 J4 S3 H2 H4 C1 M1 O3",
+    rules="D1 D2 D3 D4 J4 S3 H2 H4 C1 M1 O3 W1",
     source="AbstractCoordinator.HeartbeatResponseHandler; KIP-580",
     timeout_ms=3_000,
 )

@@ -5,7 +5,7 @@ from groupspec.conformance.wire.scenario import POLLS_AND_LATE_SYNC, Variant, sc
 
 
 @scenario(
-    rules="D2 D4 J1 J2 J3 J6 J7 S2 S3 H1 H2 H3 P4 C1 C3 C5 O1 O3 O6",
+    rules="D2 D4 J1 J2 J3 J6 J7 J10 S2 S3 H1 H2 H3 P4 C1 C3 C5 O1 O3 O6 W1",
     source="KIP-394; KIP-62; AbstractCoordinator.JoinGroupResponseHandler",
     variants=(*POLLS_AND_LATE_SYNC, Variant("one-partition", topic="one", not_judged="S3 H1 C3 O1 O3 O6")),
     retry_backoff_ms=400,

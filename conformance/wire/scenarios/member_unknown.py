@@ -5,7 +5,7 @@ from groupspec.conformance.wire.scenario import Variant, scenario
 
 
 @scenario(
-    rules="D1 D4 J1 J2 J4 S3 H2 H3 H4 C1 C2 C3 C5 M1 M4 M7 O1 O3",
+    rules="D1 D4 J1 J2 J4 S3 H2 H3 H4 C1 C2 C3 C5 M1 M4 M7 O1 O3 W1",
     source="KIP-429 (onPartitionsLost); AbstractCoordinator.HeartbeatResponseHandler",
     variants=(Variant(), Variant("slow-callback", callback_ms=600, not_judged="H2")),
 )

@@ -5,7 +5,7 @@ from groupspec.conformance.wire.scenario import scenario
 
 
 @scenario(
-    rules="D4 J1 S3 H3 P1 P2 P3 P4 C1 C2 C3 C5 M1 M7 O3",
+    rules="D4 J1 S3 H3 P1 P2 P3 P4 C1 C2 C3 C5 M1 M7 O3 W1",
     source="KIP-62; KIP-345; AbstractCoordinator.HeartbeatThread",
     needs="poll_interval pull",
 )

@@ -5,7 +5,7 @@ from groupspec.conformance.wire.scenario import POLLS_AND_LATE_SYNC, scenario
 
 
 @scenario(
-    rules="D1 D4 J1 J2 J4 S3 H1 H2 H3 H4 P4 C1 C3 C5 M1 M3 M4 M5 M7 O1 O2 O3 K1 K2 K4",
+    rules="D1 D4 J1 J2 J4 J10 S3 H1 H2 H3 H4 P4 C1 C3 C5 M1 M3 M4 M5 M7 O1 O2 O3 K1 K2 K4 W1",
     source="KIP-429; ConsumerCoordinator.onJoinComplete",
     rebalance="cooperative",
     variants=POLLS_AND_LATE_SYNC,

@@ -5,7 +5,7 @@ from groupspec.conformance.wire.scenario import POLLS_AND_LATE_SYNC, Variant, sc
 
 
 @scenario(
-    rules="D1 D4 J1 J2 J4 S1 S2 S3 H1 H2 H3 H4 P4 C1 C3 C5 M1 M3 M4 M5 M7 O3 K4",
+    rules="D1 D4 J1 J2 J4 J10 S1 S2 S3 H1 H2 H3 H4 P4 C1 C3 C5 M1 M3 M4 M5 M7 O3 K4 W1",
     source="KIP-62; AbstractCoordinator.HeartbeatResponseHandler; ConsumerCoordinator.onJoinPrepare",
     variants=(*POLLS_AND_LATE_SYNC, Variant("slow-callback", callback_ms=600, not_judged="H2")),
 )

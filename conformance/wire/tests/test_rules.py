@@ -9,10 +9,12 @@ import pytest
 
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.log import Entry
+from groupspec.conformance.wire.protocol import FEATURES
 from groupspec.conformance.wire.rules import CHECKERS, judge
 from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.tests.stories import BOTH, ME, Story
 from groupspec.conformance.wire.verdicts import Verdict
+from groupspec.impl.core.messages import JoinGroupRequest, SyncGroupRequest
 
 GOOD = (
     stories.eager_rebalance,
@@ -91,6 +93,21 @@ def not_owned_any_more(story: Story) -> None:
     story.callback(700, protocol.PartitionsRevoked, BOTH[1:], owned=BOTH[:1])
 
 
+def cut_off(story: Story, api: str) -> None:
+    """The blob in these requests loses its end."""
+
+    def shorter(entry: Entry) -> Entry:
+        message = entry.message
+        if isinstance(message, JoinGroupRequest):
+            return replace(entry, message=replace(message, protocols=tuple((n, d[:-4]) for n, d in message.protocols)))
+        if isinstance(message, SyncGroupRequest):
+            shares = tuple((member, data[:-4]) for member, data in message.assignments)
+            return replace(entry, message=replace(message, assignments=shares))
+        return entry
+
+    story.entries = [shorter(entry) if entry.api == api else entry for entry in story.entries]
+
+
 def spin(story: Story) -> None:
     for number in range(60):
         story.heartbeat(1_200 + number, 2, ms=0.5)
@@ -121,6 +138,9 @@ SPOILED: tuple[tuple[str, str, Callable[[], Story], Spoil], ...] = (
     ("J4", "the id is kept after UNKNOWN_MEMBER_ID", stories.expulsion, lambda s: s.join(625, 2)),
     ("J4", "another id at the new coordinator", stories.moved_coordinator, lambda s: s.heartbeat(725, 1, member_id="x", node=2)),
     ("J7", "JoinGroup before the first poll", stories.eager_rebalance, lambda s: without(s, lambda e: e.kind == "poll_started" and e.at_us < 100_000)),
+    ("J10", "a subscription without its owned partitions", stories.eager_rebalance, lambda s: cut_off(s, "JoinGroup")),
+    ("J10", "an assignment without its partitions", stories.eager_rebalance, lambda s: cut_off(s, "SyncGroup")),
+    ("W1", "a frame of an API that is not served", stories.eager_rebalance, lambda s: s.entries.append(Entry(700_000, "wire", "garbage", "Produce version 99 is not served"))),
     ("S1", "a Fetch during the round", stories.eager_rebalance, lambda s: s.fetch(800, {BOTH[0]: 6})),
     ("S1", "records during the round", stories.eager_rebalance, lambda s: s.records(800, BOTH[0], 6, 6)),
     ("S2", "a member is left out", Story, both(lambda s: s.join(5, 1, members=(ME, "other")), lambda s: s.sync(10, 1))),
@@ -188,6 +208,18 @@ SPOILED: tuple[tuple[str, str, Callable[[], Story], Spoil], ...] = (
 )  # fmt: skip
 
 
+def own_loss(story: Story) -> None:
+    """At 1500 the member says lost, by itself; then it joins as a new one."""
+    drop("Heartbeat", 1_480)(story)
+    story.callback(1_500, protocol.PartitionsLost, BOTH[:1])
+    story.join(1_510, -1, member_id="", error="MEMBER_ID_REQUIRED")
+    story.join(1_513, 4)
+    story.sync(1_516, 4, BOTH[:1])
+    story.callback(1_520, protocol.PartitionsAssigned, BOTH[:1])
+    story.committed(1_530, {BOTH[0]: 6})
+    story.records(1_540, BOTH[0], 6, 7)
+
+
 ALLOWED: tuple[tuple[str, str, Callable[[], Story], Spoil], ...] = (
     # AbstractCoordinator.HeartbeatThread.run clears findCoordinatorFuture, and asks again after retry.backoff.ms
     ("D2", "a lookup behind a Fetch is given up for another", stories.moved_coordinator, both(drop("FindCoordinator", 600), lambda s: s.lookup(615, error="COORDINATOR_NOT_AVAILABLE", ms=150), lambda s: s.lookup(720, node=2, ms=60))),
@@ -211,6 +243,13 @@ ALLOWED: tuple[tuple[str, str, Callable[[], Story], Spoil], ...] = (
     ("M5", "close() commits while the revocation's commit is unanswered", stories.eager_rebalance, lambda s: s.commit(1_990, 2, {BOTH[0]: 6}, ms=60)),
     # sendOffsetCommitRequest looks at no ownership: commitSync(Map)
     ("M7", "the application commits what it does not own", stories.cooperative_rebalance, both(lambda s: s.commit(1_500, 3, {BOTH[1]: 6}), lambda s: s.event(1_505, protocol.OffsetsCommitted(success=True)))),
+    # librdkafka gives its partitions up by itself when no heartbeat was answered for a session timeout
+    ("K1", "nothing is owned after the client's own loss", stories.cooperative_rebalance, own_loss),
+    ("O2", "the lost are looked up again", stories.cooperative_rebalance, own_loss),
+    ("K4", "and no member is the same", stories.cooperative_rebalance, own_loss),
+    # AbstractRequest.parseRequest does not look behind the last field; a client may end a connection when it likes
+    ("W1", "a frame with more than its fields", stories.eager_rebalance, lambda s: s.entries.append(Entry(700_000, "wire", "garbage", "Heartbeat version 3 ends at byte 40, but 41 bytes came"))),
+    ("W1", "half a frame", stories.eager_rebalance, lambda s: s.entries.append(Entry(700_000, "wire", "garbage", "the connection ended in the middle of a frame"))),
     # class loading: the first connect is 400 ms after poll_started
     ("P4", "the first poll of a process", stories.eager_rebalance, both(lambda s: without(s, lambda e: e.kind.startswith("poll_")), lambda s: s.poll(0, 900))),
 )  # fmt: skip
@@ -259,6 +298,29 @@ def test_J6_the_same_content_in_other_bytes_is_found() -> None:
             again = replace(entry.message, protocols=((name, metadata + b"\0"),))  # type: ignore[type-var]
             story.entries[index] = replace(entry, message=again)
     assert judge("J6", story.history()).verdict in BROKEN
+
+
+def test_J10_the_missing_field_is_named() -> None:
+    story = stories.cooperative_rebalance()
+    cut_off(story, "JoinGroup")
+    judgement = judge("J10", story.history())
+    assert judgement.verdict is Verdict.FAIL
+    assert "JoinGroup, range: Subscription, owned partitions at byte" in judgement.reason
+
+
+def test_a_client_without_all_callbacks_is_judged_by_what_can_be_seen() -> None:
+    revoked = rename("partitions_lost", protocol.PartitionsRevoked)
+    for rule, good, spoil in (
+        ("C2", stories.expiry, lambda s: s.commit(3_000, 1, {BOTH[0]: 6})),
+        ("C7", stories.eager_rebalance, drop_event("partitions_revoked", 2_000)),
+        ("P3", stories.expiry, lambda s: s.join(3_505, 2)),
+    ):
+        story = good()
+        story.settings = replace(story.settings, features=frozenset(FEATURES) - {"lost_callback", "listener_in_poll"})
+        revoked(story)
+        assert judge(rule, story.history()).verdict is Verdict.PASS, judge(rule, story.history())
+        spoil(story)
+        assert judge(rule, story.history()).verdict is Verdict.FAIL, rule
 
 
 def test_a_rule_that_needs_more_than_a_client_offers_is_unsupported() -> None:

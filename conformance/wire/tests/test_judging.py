@@ -1,0 +1,108 @@
+"""How sure a verdict is, what it says first, and what belongs together."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from rich.console import Console
+
+from groupspec.conformance.wire.campaign import judged_again
+from groupspec.conformance.wire.case_run import CaseResult
+from groupspec.conformance.wire.clients import Client
+from groupspec.conformance.wire.console import groups, show
+from groupspec.conformance.wire.incidents import symptoms
+from groupspec.conformance.wire.judging import Outcome, judge_run
+from groupspec.conformance.wire.junit import junit_xml
+from groupspec.conformance.wire.scenario import all_cases
+from groupspec.conformance.wire.tests import stories
+from groupspec.conformance.wire.tests.stories import BOTH, Story
+from groupspec.conformance.wire.tests.test_rules import both, drop, drop_event
+from groupspec.conformance.wire.verdicts import Verdict
+
+STALL = ((2_100_000, 2_400_000),)
+CASE = next(case for case in all_cases() if case.id == "rebalance-eager")
+
+
+def result_of(story: Story, outcome: Outcome | None = None, stalls: tuple[tuple[int, int], ...] = ()) -> CaseResult:
+    """A story as a run of a client."""
+    history, ended = replace(story.history(), stalls_us=stalls), outcome or Outcome()
+    judged = judge_run(CASE.rules, history, ended)
+    return CaseResult(Client("fake", ("true",)), CASE, "fake", "1", history, ended, judged, 2.0)
+
+
+def spoiled(*spoils: Callable[[Story], None]) -> Story:
+    story = stories.eager_rebalance()
+    both(*spoils)(story)
+    return story
+
+
+def test_the_checker_s_reason_comes_before_what_was_waited_for() -> None:
+    story = spoiled(drop_event("partitions_assigned", 900))
+    waited = "partitions_assigned with partitions did not come within 8000 ms"
+    judgement = result_of(story, Outcome(missed_rule="S3", missed=waited)).judgements["S3"]
+    assert judgement.reason.startswith("orders-0, orders-1: assigned by SyncGroup, and never handed to the listener")
+    assert judgement.reason.endswith(waited)
+
+
+def test_what_a_stall_could_have_made_proves_nothing_and_what_it_could_not_is_told() -> None:
+    story = spoiled(lambda s: s.lookup(620), drop("Heartbeat", 1_200, 1_300), drop("Heartbeat", 1_300, 1_600))
+    assert result_of(story).judgements["H2"].verdict is Verdict.FAIL
+    judged = result_of(story, stalls=STALL).judgements
+    assert judged["H2"].verdict is Verdict.INCONCLUSIVE
+    assert judged["H2"].reason.endswith("the machine stood still for 300 ms during the run")
+    assert judged["D1"].verdict is Verdict.FAIL
+
+
+def test_what_took_far_too_long_by_the_client_s_own_fault_is_told_on_a_machine_that_stood_still() -> None:
+    assert result_of(spoiled(drop("Heartbeat", 1_100, 1_950)), stalls=STALL).judgements["H2"].verdict is Verdict.FAIL
+
+
+def test_a_stall_of_the_client_is_one_finding_with_its_symptoms_below_it() -> None:
+    silent = spoiled(drop_event("partitions_assigned", 900), drop("Heartbeat", 1_000))
+    run = result_of(silent)
+    assert symptoms(run) == {"H2": "S3", "H3": "S3"}
+    [client] = judged_again([run]).clients
+    [told] = [group for group in groups(client) if group.rule == "S3"]
+    assert told.symptoms == {"H2": 1, "H3": 1}
+    assert not [group for group in groups(client) if group.rule in ("H2", "H3")]
+
+
+def test_what_is_broken_one_after_the_other_is_not_one_stall() -> None:
+    story = spoiled(drop("Heartbeat", 1_200, 1_700), lambda s: s.close(2_000, 9_000))
+    assert symptoms(result_of(story)) == {}
+
+
+def test_many_cases_of_one_rule_are_told_once_the_worst_first() -> None:
+    kept = result_of(stories.eager_rebalance())
+    late = result_of(spoiled(drop("Heartbeat", 1_200, 1_700)))
+    foreign = result_of(spoiled(lambda s: s.commit(1_500, 1, {BOTH[0]: 6}), drop("Heartbeat", 1_200, 1_700)))
+    console = Console(record=True, width=400, file=io.StringIO())
+    show(console, judged_again([kept, late, foreign, foreign]), None)
+    shown = console.export_text()
+    assert shown.count("FAIL fake: H2") == shown.count("FAIL fake: M1") == 1
+    assert "rebalance-eager (3 of 4 runs, flaps)" in shown
+    assert "2 of them flap" in shown
+
+
+def test_a_deviation_is_visible_in_junit_and_a_failure_names_its_log(tmp_path: Path) -> None:
+    quiet = spoiled(drop("Heartbeat", 1_200, 1_700), drop("SyncGroup", 900), lambda s: s.sync(955, 2, ms=700))
+    drop("Heartbeat", 950, 1_700)(quiet)
+    suites = ElementTree.fromstring(junit_xml(judged_again([result_of(quiet)], tmp_path), tmp_path))
+    cases = {case.get("name"): case for case in suites[0].iter("testcase")}
+    assert cases["H1 DEVIATION"].get("classname") == "fake.rebalance-eager"
+    assert cases["H1 DEVIATION"].find("skipped") is None
+    assert "DEVIATION: 1 of 1 run: no heartbeat" in (cases["H1 DEVIATION"].findtext("system-out") or "")
+    assert f"[[ATTACHMENT|{tmp_path}" in (cases["H2"].findtext("system-out") or "")
+
+
+@pytest.mark.parametrize("reason", ["the harness broke its protocol: a line", ""])
+def test_a_harness_that_broke_off_is_told_once(reason: str) -> None:
+    runs = [result_of(stories.eager_rebalance(), Outcome(inconclusive=reason)) for _ in range(3)]
+    [client] = judged_again(runs).clients
+    assert [(crash.reason, crash.runs) for crash in client.crashes] == ([(reason, 3)] if reason else [])
+    assert groups(client) == []
