@@ -76,7 +76,7 @@ def check(identifier: str, section: str, advice: str) -> Callable[[Function], Fu
 
 @check("startup", "Events", "write startup_complete first, with client, version, features and protocol")
 def starts(sessions: Sessions) -> Iterator[str]:
-    """The first line is a startup_complete, within 15 s."""
+    """The first line is a startup_complete, within 10 s."""
     for session in sessions.values():
         lines = [entry for entry in session.came if entry.event is not None]
         if not lines:

@@ -16,12 +16,13 @@ import msgspec
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.harness_process import Ending, HarnessProcess
+from groupspec.conformance.wire.kit import STARTUP_WITHIN_MS, WITHIN_MS
 from groupspec.conformance.wire.log import Entry, Log, Test
 from groupspec.conformance.wire.scenario import PLAIN, SCENARIOS, Case
 from groupspec.conformance.wire.stage import GROUP, Stage
 
-STARTS_WITHIN_S: Final = 15.0
-WITHIN_S: Final = 10.0
+STARTS_WITHIN_S: Final = STARTUP_WITHIN_MS / 1000
+WITHIN_S: Final = WITHIN_MS / 1000
 ENDS_WITHIN_S: Final = 10.0
 QUIET_S: Final = 0.4
 """Long enough that a harness which goes on polling is seen polling."""
