@@ -241,17 +241,25 @@ def heartbeats_go_on_without_identity() -> None:
 
 @mutant("H7-two-in-flight", breaks="H7", scenarios="close-while-stable")
 def heartbeats_do_not_wait_for_each_other() -> None:
-    """An unanswered heartbeat is repeated at the next turn, without waiting for its interval."""
+    """An unanswered heartbeat is repeated, five times within its interval."""
 
-    def make(original: Original) -> Replacement:
+    def make_progress(original: Original) -> Replacement:
         def progress(self: Heartbeats) -> None:
-            if self.state is HeartbeatState.IN_FLIGHT:
-                self.state, self._due = HeartbeatState.IDLE, True
+            if self._due and self.state is HeartbeatState.IN_FLIGHT:
+                self.state = HeartbeatState.IDLE
             original(self)
 
         return progress
 
-    replace(Heartbeats, "progress", make)
+    def make_send(original: Original) -> Replacement:
+        def send(self: Heartbeats) -> None:
+            original(self)
+            self._context.arm("heartbeat", self._context.config.heartbeat_interval_ms // 5)
+
+        return send
+
+    replace(Heartbeats, "progress", make_progress)
+    replace(Heartbeats, "_send", make_send)
 
 
 # Poll interval --------------------------------------------------------------------------------------------------------

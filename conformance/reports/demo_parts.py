@@ -81,7 +81,7 @@ def lanes(quick: bool) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
     wire = Part(
         "wire",
         "four clients on the wire",
-        lambda out: ["conform", *CLIENTS, *scenarios, "--report", str(out / "wire")],
+        lambda out: ["conform", *CLIENTS, *scenarios, "--no-confirm", "--report", str(out / "wire")],
         170,
     )
     traces = Part("traces", "their traces on Spark", trace_arguments, 170, needs="wire")
