@@ -96,16 +96,23 @@ class ClientBuild(ABC):
         """
         folder = self.folder
         with locked(folder.parent / f"{self.name}.lock"):
-            if not folder.is_dir():
-                with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f"{self.name}-part-") as part:
-                    built = Path(part) / "built"
-                    for name in self.sources:
-                        (built / name).parent.mkdir(parents=True, exist_ok=True)
-                        shutil.copyfile(SOURCES / self.name / name, built / name)
-                    self._build(built)
-                    built.rename(folder)
+            try:
+                if not folder.is_dir():
+                    self._build_aside(folder)
                 self._moved(folder)
+            except OSError as problem:
+                raise self._not_built(f"{problem.strerror}: {problem.filename}") from problem
         return folder
+
+    def _build_aside(self, folder: Path) -> None:
+        """Build beside its place, and move it there when it is whole."""
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f"{self.name}-part-") as part:
+            built = Path(part) / "built"
+            for name in self.sources:
+                (built / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(SOURCES / self.name / name, built / name)
+            self._build(built)
+            built.rename(folder)
 
     def _run(self, command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
         """One step of the build."""
