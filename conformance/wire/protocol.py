@@ -54,6 +54,13 @@ Feature = Annotated[str, Meta(extra_json_schema={"enum": list(FEATURES)})]
 """The schema lists them; reading accepts any, so that a misspelt one can be told as such (see `misspelt_features`)."""
 Port = Annotated[int, Meta(ge=1)]
 Milliseconds = Annotated[int, Meta(ge=0)]
+Addresses = Annotated[
+    str,
+    Meta(
+        pattern=r"^[^,:\s]+:[0-9]+(,[^,:\s]+:[0-9]+)*$",
+        description="HOST:PORT,HOST:PORT: what bootstrap.servers takes, as one text",
+    ),
+]
 Offset = Annotated[int, Meta(ge=-1)]
 
 
@@ -77,8 +84,7 @@ class Command(msgspec.Struct, frozen=True, tag_field="command", kw_only=True):
 class Configure(Command, frozen=True, tag="configure"):
     """Make the client, with these settings; nothing is sent yet that joins a group."""
 
-    bootstrap: str
-    """HOST:PORT,HOST:PORT: what bootstrap.servers takes."""
+    bootstrap: Addresses
     group_id: str
     client_id: str
     rebalance: Literal["eager", "cooperative"]
