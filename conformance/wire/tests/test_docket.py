@@ -64,7 +64,7 @@ def test_an_entry_explains_its_verdict_and_no_other() -> None:
     assert entry is not None
     assert "handleJoinResp" in str(entry)
     assert explanation("kgo", "1.22.3", "J4", "member-unknown", "DEVIATION") is None
-    assert explanation("kgo", "1.22.2", "J4", "rebalance-eager", "DEVIATION") is None
+    assert explanation("kgo", "1.22.2", "H1", "rebalance-eager", "DEVIATION") is None
     assert explanation("kgo", "1.22.2", "J4", "member-unknown", "FAIL") is None
     assert explanation("java", "4.3.1", "J4", "member-unknown", "DEVIATION") is None
 
