@@ -188,9 +188,10 @@ def _decide(file: Path) -> Input | LeftOutReason:
     if file.suffix in _OTHER_COMPRESSIONS and file.name.removesuffix(file.suffix).endswith(TRACE_SUFFIXES):
         return "other_compression"
     if not file.name.endswith(TRACE_SUFFIXES):
-        return "other_name" if os.access(file, os.R_OK) and _begins_as_trace(file) else "no_trace"
-    kind = _kind(file, _head(file))
-    return Input(file, kind) if kind == "parquet" or _begins_as_trace(file) or _may_hold_events(file) else "no_trace"
+        return "other_name" if os.access(file, os.R_OK) and _begins_as_trace(_head(file)) else "no_trace"
+    head = _head(file)
+    kind = _kind(file, head)
+    return Input(file, kind) if kind == "parquet" or _begins_as_trace(head) or _may_hold_events(file) else "no_trace"
 
 
 def _head(file: Path) -> bytes:
@@ -224,9 +225,8 @@ def _kind(file: Path, head: bytes) -> Kind:
     return "gzip" if head.startswith(GZIP_MAGIC) else "ndjson"
 
 
-def _begins_as_trace(file: Path) -> bool:
+def _begins_as_trace(head: bytes) -> bool:
     """Whether one of the first lines is an object with half of the fields that every event has."""
-    head = _head(file)
     if head.startswith(GZIP_MAGIC):
         head = next((piece for piece in unpack(io.BytesIO(head)) if not isinstance(piece, Damage)), b"")
     for line in head.split(b"\n", 20)[:20]:

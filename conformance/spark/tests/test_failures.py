@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,6 +83,19 @@ def test_a_bucket_that_was_changed_is_refused_in_the_tasks_words(spark: SparkSes
     with pytest.raises(UsageProblem, match="its checksum is another") as problem:
         check(spark, [tmp_path / "out"])
     assert problem.value.where == str(bucket)
+
+
+def test_a_master_that_spark_does_not_take_is_a_usage_error(tmp_path: Path) -> None:
+    """In a process of its own: here a session runs already, and Spark would hand it out whatever the master."""
+    program = (
+        "import sys; from groupspec.conformance.cli import main; "
+        f"sys.exit(main(['trace', 'check', {str(SAMPLES)!r}, '--engine', 'spark', '--master', 'mars://1']))"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
+    assert ended.returncode == 2, ended.stderr
+    assert "Spark does not start" in ended.stderr
+    assert "mars://1" in ended.stderr
+    assert "Traceback" not in ended.stderr
 
 
 def test_many_small_files_are_few_tasks_and_compressed_ones_are_read(spark: SparkSession, tmp_path: Path) -> None:

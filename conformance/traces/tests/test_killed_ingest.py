@@ -63,6 +63,21 @@ def test_kills_at_many_steps_of_an_ingest_of_a_million_events(
         shutil.rmtree(out)
 
 
+@pytest.mark.exhaustive
+@pytest.mark.spark
+def test_kills_at_steps_of_an_ingest_on_spark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before the tasks, after them, in the middle of the commit, and on either side of the rename."""
+    events = engine.check([SAMPLES]).events
+    made = engine.ingest([SAMPLES], tmp_path / "undisturbed", BUCKETS)
+    committed = len(made.files)
+    for step in (0, 1, 2 + committed // 2, 2 + committed, 3 + committed):
+        out = tmp_path / f"out-{step}"
+        steps = killed_at("spark", SAMPLES, out, BUCKETS, step)
+        assert len(steps) == step + 1
+        assert out.exists() == steps[-1].startswith("published")
+        check_after_a_kill(SAMPLES, out, events, capsys)
+
+
 def test_a_second_ingest_into_the_same_folder_is_refused_while_the_first_runs(tmp_path: Path) -> None:
     out = tmp_path / "out"
     refused: list[str] = []
