@@ -10,7 +10,7 @@ import click
 from rich.table import Table
 
 from groupspec.conformance.commands._common import json_option, progress, results, write_json
-from groupspec.conformance.errors import EXIT_OK, UsageProblem
+from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.outputs import writable_folder, write_text
 from groupspec.conformance.reports.html import conform_page
 from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
@@ -98,6 +98,8 @@ def command(
     if report is not None:
         write_text(report / "report.html", conform_page(report))
         results().print(f"report: {report / 'report.html'}", markup=False)
+    if campaign.stopped:
+        return EXIT_INCONCLUSIVE
     return exit_code([client.verdicts() for client in campaign.clients])
 
 

@@ -1,37 +1,21 @@
-"""Starting other people's programs: bounded in time, in a folder that is gone afterwards, with all their children.
-
-They end with this process, however it ends, even killed: then nobody is left to end them. A shell beside the program
-reads from a pipe that only this process can write to. Nothing is ever written, so the read ends when this process does, and
-the shell ends the whole group, the program's children and itself included. (Linux can be asked to do that for a program's
-parent *thread*; engines run in threads.)
-"""
+"""Starting other people's programs: bounded in time, in a folder that is gone afterwards, with all their children."""
 
 from __future__ import annotations
 
-import errno
 import os
-import shutil
-import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+
+from groupspec.conformance import tied
 
 MAX_OUTPUT = 4 << 20
 """Characters of a program's output that are read; the rest is cut off in the middle."""
 
 LOOK_EACH_S = 1.0
 """How often a program's output is looked at while it runs, if somebody wants to know."""
-
-_TIED = """\
-exec 3<&0 </dev/null
-(read -r nothing <&3; kill -KILL 0) &
-exec 3<&-
-exec "$@"
-"""
-"""Becomes the program, which has another number than the shell that waits for the pipe's end, and the same group."""
 
 
 @dataclass(frozen=True)
@@ -66,42 +50,23 @@ def run_bounded(
     Raises:
         OSError: it cannot be started.
     """
-    _require_program(command[0], folder)
     begun = time.monotonic()
     written = folder / "output.txt"
-    ours, its = _pipe()
-    with (
-        ours,
-        its,
-        written.open("wb") as output,
-        subprocess.Popen(
-            ["/bin/sh", "-c", _TIED, "sh", *command],
-            cwd=folder,
-            stdin=its,
+    with written.open("wb") as output:
+        process = tied.start(
+            command,
+            folder=folder,
+            stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "TMPDIR": str(folder), **(environment or {})},
-            start_new_session=True,
-        ) as process,
-    ):
-        its.close()
+            environment={**os.environ, "TMPDIR": str(folder), **(environment or {})},
+        )
+    with process:
         try:
             code = _wait(process, seconds, None if look is None else lambda: look(_last(written)))
         finally:
-            _end(process)
+            tied.end(process)
     return Ended(code, _text(written), time.monotonic() - begun)
-
-
-def _require_program(program: str, folder: Path) -> None:
-    """The shell would only say so in its exit code, which could be the program's."""
-    found = shutil.which(str(folder / program) if "/" in program else program)
-    if found is None:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program)
-
-
-def _pipe() -> tuple[IO[bytes], IO[bytes]]:
-    reading, writing = os.pipe()
-    return os.fdopen(writing, "wb"), os.fdopen(reading, "rb")
 
 
 def _wait(process: subprocess.Popen[bytes], seconds: float | None, look: Callable[[], None] | None) -> int | None:
@@ -116,14 +81,6 @@ def _wait(process: subprocess.Popen[bytes], seconds: float | None, look: Callabl
                 return None
             if look is not None:
                 look()
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ends what is left of it; it was started as a group of its own, whose number is its own id."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return
 
 
 def _last(file: Path) -> str:

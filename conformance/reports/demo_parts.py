@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from groupspec.conformance import tied
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_INTERNAL, EXIT_OK
 from groupspec.conformance.reports.inputs import Conform, read
 
@@ -156,12 +157,11 @@ class Runner:
     def _process(self, part: Part, arguments: Sequence[str]) -> tuple[int, str]:
         """Runs it with its output in a file; the exit code, and why it was stopped if it was."""
         with (self.out / f"{part.id}.txt").open("wb") as output:
-            process = subprocess.Popen(
+            process = tied.start(
                 [sys.executable, "-m", "groupspec.conformance.cli", *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,
             )
             with self._lock:
                 self._running.add(process)
@@ -171,6 +171,7 @@ class Runner:
                 _stop(process)
                 return EXIT_INTERNAL, f"it was stopped after {part.limit_s:.0f} s"
             finally:
+                tied.end(process)
                 with self._lock:
                     self._running.discard(process)
 

@@ -74,6 +74,7 @@ class Conform(msgspec.Struct, frozen=True):
     clients: tuple[ClientVerdicts, ...]
     seconds: float
     seed: int = 0
+    stopped: str = ""
 
 
 class Count(msgspec.Struct, frozen=True):

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import signal
+import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from groupspec.conformance import tied
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.spark.java import java_home
 
@@ -39,9 +46,6 @@ def session(master: str | None = None, memory: str = "2g") -> Iterator[SparkSess
     Raises:
         UsageProblem: no Java that Spark can run on, or a master that Spark does not take.
     """
-    import tempfile
-    from pathlib import Path
-
     java = java_home()
     os.environ.update(java.environment)
     # Otherwise the workers take the first python3 of the PATH, which need not have our packages.
@@ -51,13 +55,13 @@ def session(master: str | None = None, memory: str = "2g") -> Iterator[SparkSess
     from pyspark.sql import SparkSession
 
     with tempfile.TemporaryDirectory(prefix="groupspec-spark-") as folder:
-        logging = Path(folder) / "log4j2.properties"
-        logging.write_text(_LOGGING)
+        logs = Path(folder) / "log4j2.properties"
+        logs.write_text(_LOGGING)
         master = master or f"local[{os.cpu_count()}]"
         builder = SparkSession.builder.master(master).appName("groupspec")
         settings = {
             "spark.driver.memory": memory,
-            "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logging}",
+            "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logs}",
             "spark.sql.warehouse.dir": str(Path(folder) / "warehouse"),
             "spark.log.level": "ERROR",
             "spark.ui.enabled": "false",
@@ -73,11 +77,42 @@ def session(master: str | None = None, memory: str = "2g") -> Iterator[SparkSess
             }
         for name, value in settings.items():
             builder = builder.config(name, value)
-        spark = _started(builder, master)
         try:
-            yield spark
-        finally:
+            with _own_ways():
+                spark = _started(builder, master)
+            try:
+                yield spark
+            except Exception:
+                spark.stop()
+                raise
             spark.stop()
+        except (KeyboardInterrupt, SystemExit):
+            # Maybe in the middle of a conversation: nothing more can be said to it.
+            tied.end_all()
+            raise
+
+
+@contextmanager
+def _own_ways() -> Iterator[None]:
+    """Starts the JVM tied to this process, and leaves Ctrl-C to it.
+
+    pyspark's JVM ends with its starter only when it has come up; and pyspark answers Ctrl-C by a call to the JVM, in the middle
+    of another one, whose failure it then tells at length.
+    """
+    from pyspark import java_gateway
+
+    def popen(command: Sequence[str], env: Mapping[str, str], **options: Any) -> subprocess.Popen[bytes]:
+        return tied.start(command, environment=env, **options)
+
+    logging.getLogger().addFilter(lambda record: "KeyboardInterrupt while sending" not in str(record.msg))
+    theirs, java_gateway.Popen = java_gateway.Popen, popen
+    answer = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        java_gateway.Popen = theirs
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, answer)
 
 
 def _started(builder: SparkSession.Builder, master: str) -> SparkSession:

@@ -13,12 +13,13 @@ import random
 import shlex
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from groupspec.conformance import tied
 from groupspec.conformance.wire.artefacts import write_artefacts
 from groupspec.conformance.wire.case_run import CaseResult, run_case
 from groupspec.conformance.wire.clients import Client
@@ -31,6 +32,8 @@ from groupspec.conformance.wire.verdicts import BROKEN, CERTAIN_RUNS, Combined, 
 from groupspec.spec.rules import RULES
 
 STDERR_LINES: Final = 12
+END_LOOK_S: Final = 0.1
+"""How often runs that are to end are looked at."""
 
 
 @dataclass(frozen=True)
@@ -93,13 +96,18 @@ class ClientResult:
 
 @dataclass(frozen=True)
 class Campaign:
-    """Everything that one `groupspec conform` found out."""
+    """Everything that one `groupspec conform` found out.
+
+    Attributes:
+        stopped: What is wrong with it, if the user stopped it; cases without a run are left out of the clients' rows.
+    """
 
     clients: Sequence[ClientResult]
     seconds: float
     seed: int
     jobs: int
     repeat: int
+    stopped: str = ""
 
     def verdicts(self) -> list[Verdict]:
         """All of them."""
@@ -122,6 +130,10 @@ class _Runs:
 
     def of(self, client: Client, case: Case) -> list[CaseResult]:
         return [result for _, result in sorted(self.results.get((client, case), {}).items())]
+
+    @property
+    def count(self) -> int:
+        return sum(map(len, self.results.values()))
 
     def add(self, job: _Job, result: CaseResult, report: Path | None) -> None:
         if report is not None:
@@ -157,6 +169,7 @@ def run_campaign(
     work = [_Job(client, case, number) for client in clients for case in cases for number in range(repeat)]
     random.Random(seed).shuffle(work)
     runs = _Runs()
+    stopped = ""
     with StallClock() as clock, ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="case") as pool:
         pending: dict[Future[CaseResult], _Job] = {}
         queue = deque(work)
@@ -174,15 +187,26 @@ def run_campaign(
                     again = _to_confirm(job, runs.of(job.client, job.case), waiting) if confirm else None
                     queue.extend(filter(None, [again]))
                     finished(result, int(again is not None))
+        except KeyboardInterrupt:
+            stopped = f"stopped by the user after {runs.count} of at least {len(work)} runs: what follows is a part"
         finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+            _end(pool, pending)
     return Campaign(
         clients=[_client_result(client, cases, runs) for client in clients],
         seconds=time.monotonic() - begun,
         seed=seed,
         jobs=jobs,
         repeat=repeat,
+        stopped=stopped,
     )
+
+
+def _end(pool: ThreadPoolExecutor, pending: Iterable[Future[CaseResult]]) -> None:
+    """Ends the runs that still go on, which have no result then: without their programs they end at once."""
+    running = [future for future in pending if not future.cancel()]
+    while wait(running, END_LOOK_S).not_done:
+        tied.end_all()
+    pool.shutdown()
 
 
 def _to_confirm(job: _Job, done: Sequence[CaseResult], waiting: Sequence[_Job]) -> _Job | None:
@@ -216,9 +240,9 @@ def judged_again(results: Sequence[CaseResult], report: Path | None = None) -> C
 
 
 def _client_result(client: Client, cases: Sequence[Case], runs: _Runs) -> ClientResult:
-    done = {case: runs.of(client, case) for case in cases}
-    rows = [row for case in cases for row in _rows(client, case, done[case], runs.folders)]
-    every = [run for case in cases for run in done[case]]
+    done = {case: results for case in cases if (results := runs.of(client, case))}
+    rows = [row for case in done for row in _rows(client, case, done[case], runs.folders)]
+    every = [run for results in done.values() for run in results]
     names = [(run.client_name, run.client_version) for run in every if run.client_name]
     name, version = (
         names[0] if names and client.name.startswith("cmd:") else (client.name, names[0][1] if names else "")
@@ -302,6 +326,7 @@ def as_json(campaign: Campaign) -> dict[str, object]:
         "seed": campaign.seed,
         "jobs": campaign.jobs,
         "repeat": campaign.repeat,
+        "stopped": campaign.stopped,
     }
 
 

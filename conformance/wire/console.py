@@ -62,6 +62,8 @@ def show(console: Console, campaign: Campaign, report: Path | None) -> None:
     read = sum(row.docket is not None for client in campaign.clients for row in client.rows)
     explained = f", the docket explains {read}" if read else ""
     console.print(f"{counts}{flaps}{explained}; {campaign.seconds:.1f} s, seed {campaign.seed}")
+    if campaign.stopped:
+        console.print(campaign.stopped, style=STYLES[Verdict.INCONCLUSIVE])
 
 
 def groups(client: ClientResult) -> list[Group]:

@@ -1,4 +1,4 @@
-"""One harness in its own process: started, spoken to, listened to, and always ended.
+"""One harness in its own process: started, spoken to, listened to, and always ended, even when the kit is killed.
 
 Whatever the harness does, the kit goes on: a crash, a hang, a flood of output, a line that is not JSON each become a
 reason in the log. The process leads a process group of its own, so that what it started is ended with it; the group is
@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from groupspec.conformance import tied
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.log import Entry, Log, now_us
 
@@ -58,13 +59,8 @@ class HarnessProcess:
         """
         self._log = log
         self._started_us = now_us()
-        self._process = subprocess.Popen(
-            list(command),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            env=None if environment is None else dict(environment),
+        self._process = tied.start(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, environment=environment
         )
         self._stderr: deque[str] = deque(maxlen=STDERR_LINES_KEPT)
         self._broken = ""
@@ -109,7 +105,7 @@ class HarnessProcess:
 
     def kill(self) -> None:
         """End the process and everything that it started, and wait for it."""
-        self._kill_group()
+        tied.end(self._process)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(EXIT_WAIT_S)
         self._reader.join(EXIT_WAIT_S)
@@ -117,10 +113,6 @@ class HarnessProcess:
             if stream is not None:
                 with contextlib.suppress(BrokenPipeError):
                     stream.close()
-
-    def _kill_group(self) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
 
     # Reading, in a thread of its own ------------------------------------------------------------------------------------
 
@@ -200,7 +192,7 @@ class HarnessProcess:
 
     def _finish(self) -> None:
         if self._broken:
-            self._kill_group()
+            tied.end(self._process)
         exit_code: int | None = None
         with contextlib.suppress(subprocess.TimeoutExpired):
             exit_code = self._process.wait(EXIT_WAIT_S)
