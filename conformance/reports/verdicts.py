@@ -61,6 +61,11 @@ class Cell:
         return tuple(row for row in self.rows if row.verdict == self.verdict)
 
     @property
+    def flaps(self) -> bool:
+        """Whether the rule was broken in one run of a case and kept in another."""
+        return any(row.flaps for row in self.rows)
+
+    @property
     def opens(self) -> bool:
         """Whether there is a finding to go to."""
         return self.verdict in TOLD
