@@ -115,7 +115,7 @@ def lookups_are_spaced(history: History) -> Iterator[Finding]:
         if again is None:
             continue
         apart = history.apart_ms(exchange.sent_us, again.sent_us)
-        polled = any(exchange.sent_us <= poll.started_us <= again.sent_us for poll in history.polls)
+        polled = any(answered_us <= poll.started_us <= again.sent_us for poll in history.polls)
         reason = f"the next FindCoordinator came {apart:.0f} ms after one that failed"
         if apart >= least_ms:
             yield held(reason, again.sent_us)
