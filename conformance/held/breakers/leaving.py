@@ -14,6 +14,7 @@ from groupspec.impl.core.membership import RebalanceState
 from groupspec.impl.core.messages import JoinGroupResponse
 from groupspec.impl.threads.background import BackgroundDriver
 from groupspec.impl.threads.door import Door
+from groupspec.impl.threads.futures import Futures
 
 
 @breaker("P64", "L1")
@@ -71,6 +72,33 @@ def a_close_waits_for_its_commit_for_ever() -> None:
         return deadline_over
 
     around(Commits, "deadline_over", make)
+
+
+@breaker("L2-asked-after-the-end", "L2")
+def who_asks_after_the_end_waits_for_ever() -> None:
+    """A future that is asked for when the consumer has been closed is never completed."""
+
+    def make(original: Method) -> Method:
+        def new(self: Futures) -> object:
+            self._end = None
+            return original(self)
+
+        return new
+
+    around(Futures, "new", make)
+
+
+@breaker("M4-raising-block", "M4")
+def a_block_that_raises_commits_everything() -> None:
+    """`with Consumer(...)` commits what was returned, although its block has raised in the middle of it."""
+
+    def make(original: Method) -> Method:
+        def leave(self: Consumer, *_: object) -> object:
+            return original(self, None, None, None)
+
+        return leave
+
+    around(Consumer, "__exit__", make)
 
 
 @breaker("L2-futures-left", "L2 Q1")

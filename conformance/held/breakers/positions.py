@@ -94,6 +94,18 @@ def any_fetch_is_taken() -> None:
     instead(SubscriptionState, "fetch_ended", fetch_ended)
 
 
+@breaker("O3-marked-anew", "O3")
+def a_fetch_is_marked_for_a_position_of_the_past() -> None:
+    """A seek between the look at a position and its fetch: the new position counts as being fetched, and never is."""
+
+    def begin_fetch(self: SubscriptionState, fetchable: dict[TopicPartition, tuple[int, int]]) -> object:
+        for partition in fetchable:
+            self._shared.partitions[partition].fetch_in_flight = True
+        return fetchable
+
+    instead(SubscriptionState, "begin_fetch", begin_fetch)
+
+
 @breaker("P60", "O3")
 def records_of_revoked_partitions_are_returned() -> None:
     """What was buffered of a partition is returned although it is being revoked."""
