@@ -485,12 +485,13 @@ _RULES: Final = (
         applies_to="any",
         level="should",
         statement=(
-            "At most one heartbeat SHOULD be in flight ('in flight' is explicit state, set at send and "
-            "cleared on every outcome), and a failed one SHOULD be retried after the retry backoff, not after "
-            "the interval."
+            "While a heartbeat is unanswered, the next SHOULD come an interval later (Java: its timer alone "
+            "decides, so that several are in flight while answers are late) or not at all (librdkafka, the "
+            "reference: one is in flight, explicit state that is set at send and cleared on every outcome); never "
+            "sooner. A failed one SHOULD be retried after the retry backoff, not after the interval."
         ),
         sources=(
-            "Kafka AbstractCoordinator.HeartbeatThread (several in flight)",
+            "Kafka Heartbeat.shouldHeartbeat; AbstractCoordinator.HeartbeatThread.run (several in flight)",
             "librdkafka rd_kafka_cgrp_heartbeat (one in flight)",
         ),
         known_bugs=(),
