@@ -78,7 +78,7 @@ _ENTRIES: Final = (
         ),
         tests=(
             "spec/tests/test_paths.py::test_Q4_published_cooperative_never_sends_a_join",
-            "spec/tests/test_paths.py::test_Q4_K2_deployed_cooperative_that_loses_a_partition_rejoins",
+            "spec/tests/test_paths.py::test_Q4_K2_M8_deployed_cooperative_that_loses_a_partition_rejoins",
         ),
     ),
     Difference(
@@ -109,6 +109,35 @@ _ENTRIES: Final = (
         tests=(
             "spec/tests/test_paths.py::test_Q4_published_eager",
             "spec/tests/test_paths.py::test_Q4_deployed_eager_commits_before_the_callback",
+        ),
+    ),
+    Difference(
+        "commit-after-sync",
+        "Whether a cooperative member commits again before it gives up what SyncGroup takes away",
+        (
+            Statement(
+                "deployed",
+                "no: the automatic commit precedes JoinGroup, while nothing is paused; after SyncGroup onPartitionsRevoked is called at once",
+                "Kafka ConsumerCoordinator.onJoinPrepare (maybeMarkPartitionsPendingRevocation returns if not EAGER), onJoinComplete",
+            ),
+            Statement(
+                "deployed",
+                "yes: what was stored of the partitions that go is committed when they are unassigned",
+                "librdkafka rd_kafka_assignment_serve_removals",
+            ),
+            Statement(
+                "deployed",
+                "yes: partitions are marked as pending revocation, then what was consumed is committed, then they are revoked",
+                "Kafka AbstractMembershipManager.maybeReconcile (KIP-848)",
+            ),
+        ),
+        "A cooperative member reads on while it joins, and the join phase lasts as long as its slowest member takes. Without the second commit the next owner reads again what was read since the first: with a member that is busy for 5 s, hundreds of records, and nobody has failed. KIP-429 does not say when to commit.",
+        "The reference commits both times: before JoinGroup for the case that it is put out while it waits, and before the revocation. The rule is a should: Kafka's classic consumer delivers at least once, too.",
+        ("M8", "Q4", "M3"),
+        seen_in="the state machine `rebalance`: COMPLETING_REBALANCE.sync_accepted, deployed and cooperative",
+        tests=(
+            "spec/tests/test_paths.py::test_Q4_K2_M8_deployed_cooperative_that_loses_a_partition_rejoins",
+            "impl/core/tests/test_promises.py::test_M8_what_was_read_while_the_others_joined_is_committed_before_the_partition_goes",
         ),
     ),
     Difference(

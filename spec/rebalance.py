@@ -11,7 +11,8 @@ threading refactor adds to Kafka's four states are those in which the applicatio
 
 **Eager** members give up everything before they join. **Cooperative** members (KIP-429) keep what they own while they join,
 give up after SyncGroup only what the new assignment lacks, and then rejoin, so that somebody else can have it: a partition
-that moves needs two generations.
+that moves needs two generations. They read on meanwhile, for as long as the slowest member takes to join. So they commit twice
+(rule M8): before JoinGroup, since they might be put out while they wait; and, when what goes is paused, once more.
 
 **Two profiles.** *published* is the proposal to the letter: the commit follows the callback, and the cooperative path has no
 PREPARING_REBALANCE, so no JoinGroup is ever sent on it. *deployed* is what a broker accepts: the commit comes first, and
@@ -116,7 +117,8 @@ class Rebalance(StateMachine):
 
     # -- SyncGroup is answered -------------------------------------------------------------------------------------------
     row(COMPLETING_REBALANCE,  "sync_accepted",               ASSIGNING_PARTITIONS, when="current and deployed and not (cooperative and owned and takes)",    do=["take_assignment", "send_assign_partitions"],                 rules="J9 Q4 C3")
-    row(COMPLETING_REBALANCE,  "sync_accepted",               PREPARE_REVOCATION,   when="current and deployed and cooperative and owned and takes",          do=["take_smaller_assignment", "pause_taken", "skip_commit"],     rules="J9 Q4 Q5")
+    row(COMPLETING_REBALANCE,  "sync_accepted",               PREPARE_REVOCATION,   when="current and deployed and cooperative and owned and takes and auto_commit", do=["take_smaller_assignment", "pause_taken", "commit"],   rules="J9 M3 M8 Q4 Q5")
+    row(COMPLETING_REBALANCE,  "sync_accepted",               PREPARE_REVOCATION,   when="current and deployed and cooperative and owned and takes and not auto_commit", do=["take_smaller_assignment", "pause_taken", "skip_commit"], rules="J9 Q4 Q5")
     row(COMPLETING_REBALANCE,  "sync_accepted",               ASSIGNING_PARTITIONS, when="current and published",                                             do=["take_assignment", "enable_heartbeats", "send_assign_partitions"], rules="J9 C3")
     row(COMPLETING_REBALANCE,  "sync_rebalance_in_progress",  PREPARING_REBALANCE,  when="current",                                                           do=["send_join_group"],                                           rules="J2 J4")
     row(COMPLETING_REBALANCE,  "sync_unknown_member",         UNJOINED,             when="current and (published or not owned)",                              do=["forget_identity", "disable_heartbeats", "join"],             rules="J4 J2 H3")

@@ -778,6 +778,24 @@ _RULES: Final = (
         ),
     ),
     Rule(
+        id="M8",
+        applies_to="any",
+        level="should",
+        statement=(
+            "With auto-commit, what was consumed of partitions that go SHOULD be committed when they are paused "
+            "and before the revoked callback: by a cooperative member after SyncGroup, in the new generation, "
+            "although it has committed before JoinGroup. It reads on while the others join, and what it reads is "
+            "read again by the next owner else."
+        ),
+        sources=(
+            "librdkafka rd_kafka_assignment_serve_removals; franz-go AutoCommit (defaultRevoke)",
+            "Kafka AbstractMembershipManager.maybeReconcile (KIP-848: marks pending revocation, commits, revokes)",
+            "Kafka ConsumerCoordinator.onJoinComplete (classic: revokes without a commit)",
+            "KAFKA-14196 (PR 12603: paused before the commit, eager only)",
+        ),
+        known_bugs=(),
+    ),
+    Rule(
         id="O1",
         applies_to="any",
         level="must",
@@ -1167,9 +1185,9 @@ _RULES: Final = (
         level="must",
         statement=(
             "Order of a rebalance: coordinator known; then pause, commit, revoke callback (published: the "
-            "commit after the callback). Eager: all of this before JoinGroup. Deployed cooperative: auto- "
-            "commit before JoinGroup, without pausing; pause and revoke after SyncGroup, with no second "
-            "commit. Then the assign callback, then fetching."
+            "commit after the callback). Eager: all of this before JoinGroup. Deployed cooperative: auto-"
+            "commit before JoinGroup, without pausing; after SyncGroup pause, commit again (M8) and revoke what "
+            "is taken away. Then the assign callback, then fetching."
         ),
         sources=(
             "Threading refactor proposal (Apache Kafka wiki), 'Test Plan' and 'Rebalance States'",

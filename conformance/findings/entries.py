@@ -118,7 +118,7 @@ _ENTRIES: Final = (
         "Who rejoins, when, and by which state is open: from STABLE the only way that is drawn begins with a revocation, so read to the letter the follow-up revokes a second time and sends no JoinGroup either.",
         "Who gave something up rejoins at once, by itself, through PREPARING_REBALANCE (rule K2).",
         "cooperative-join",
-        "spec/tests/test_paths.py::test_Q4_K2_deployed_cooperative_that_loses_a_partition_rejoins",
+        "spec/tests/test_paths.py::test_Q4_K2_M8_deployed_cooperative_that_loses_a_partition_rejoins",
     ),
     Finding(
         "paused-before-it-is-known",
@@ -129,7 +129,7 @@ _ENTRIES: Final = (
         "On the eager path that is everything. On the cooperative path what will be revoked is in the answer to SyncGroup, which comes three states later.",
         "Cooperative members pause and revoke when SyncGroup has been answered, and only what the assignment lacks (rule K2).",
         "cooperative-join",
-        "spec/tests/test_paths.py::test_Q4_K2_deployed_cooperative_that_loses_a_partition_rejoins",
+        "spec/tests/test_paths.py::test_Q4_K2_M8_deployed_cooperative_that_loses_a_partition_rejoins",
     ),
     Finding(
         "heartbeat-by-fetch",

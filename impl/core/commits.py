@@ -108,7 +108,7 @@ class Commits:
     def commit_before_rebalance(self) -> None:
         """Commit what was processed, then let the rebalance go on; at once if there is nothing to commit (rule M3)."""
         if self._context.config.auto_commit and (
-            self._subscription.to_commit() or self._subscription.has_unprocessed()
+            self._subscription.to_commit() or self._subscription.has_unprocessed(self._core.membership.to_revoke)
         ):
             limit_ms = self._context.now_ms + self._context.config.max_poll_interval_ms
             self._append(Operation(Purpose.REBALANCE, {}, deadline_ms=limit_ms))
@@ -187,7 +187,9 @@ class Commits:
 
     def _awaits_poll(self, operation: Operation) -> bool:
         """Records are with the application: only its next poll says that they are processed (rule M4)."""
-        return operation.purpose is Purpose.REBALANCE and self._subscription.has_unprocessed()
+        return operation.purpose is Purpose.REBALANCE and self._subscription.has_unprocessed(
+            self._core.membership.to_revoke
+        )
 
     def _offsets_of(self, operation: Operation) -> Mapping[TopicPartition, OffsetAndMetadata]:
         if operation.purpose in (Purpose.SYNC, Purpose.ASYNC):

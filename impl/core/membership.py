@@ -2,7 +2,8 @@
 
 States are the proposal's (Apache Kafka wiki, "Consumer threading refactor design", section Rebalance States); the order
 of things is that of deployed clients (KIP-429, ConsumerCoordinator.onJoinPrepare and onJoinComplete): automatic commit,
-then the revocation callback, then JoinGroup; cooperative members revoke after SyncGroup, and only what moves.
+then the revocation callback, then JoinGroup; cooperative members revoke after SyncGroup, and only what moves, and commit
+once more before they do (librdkafka, rd_kafka_assignment_serve_removals): they have read on while the others joined.
 
     eager        STABLE - PREPARE_REVOCATION - REVOKING_PARTITION - PARTITION_REVOKED - PREPARING_REBALANCE
                  - COMPLETING_REBALANCE - ASSIGNING_PARTITIONS - STABLE
@@ -64,6 +65,7 @@ class Membership:
         self.owned_generation = -1  # the generation that assigned what is owned (rule K1)
         self._loss_due = False  # the identity went while a callback ran: what is owned is lost when it ends
         self._added: Partitions = ()  # what the assigned callback is about
+        self.to_revoke: Partitions | None = None  # in PREPARE_REVOCATION: what goes when the commit is settled
         self._next_assignment: Partitions | None = None  # takes effect when the revocation callback has returned
 
     # What is so ------------------------------------------------------------------------------------------------------
@@ -133,15 +135,22 @@ class Membership:
         if self.preparing:
             return
         self.preparing = True
-        if not self._context.config.cooperative:
-            self.enter(RebalanceState.PREPARE_REVOCATION)
-            self._subscription.pause_for_revocation(self.owned())
+        if self._context.config.cooperative:
+            self._core.commits.commit_before_rebalance()
+        else:
+            self._prepare_revocation(self.owned())
+
+    def _prepare_revocation(self, partitions: Partitions) -> None:
+        """Nothing is read of them from here on; then what has been read is committed (rules Q5, M8), then they go."""
+        self.enter(RebalanceState.PREPARE_REVOCATION)
+        self.to_revoke = partitions
+        self._subscription.pause_for_revocation(partitions)
         self._core.commits.commit_before_rebalance()
 
     def commit_settled(self) -> None:
         """The commit before the rebalance succeeded, failed for good, or took too long: go on (rule M3)."""
-        if self.state is RebalanceState.PREPARE_REVOCATION and self.preparing and not self._core.leaving.active:
-            self.revoke(CallbackKind.REVOKED, self.owned())
+        if self.to_revoke is not None and not self._core.leaving.active:
+            self.revoke(CallbackKind.REVOKED, self.to_revoke)
 
     def progress(self) -> None:
         """Join when everything that must come before has happened."""
@@ -182,8 +191,7 @@ class Membership:
             self._next_assignment = assigned
             self.rejoin_needed = True
             self.rejoin_reason = "partitions were revoked and can be assigned to others now"
-            self.enter(RebalanceState.PREPARE_REVOCATION)
-            self.revoke(CallbackKind.REVOKED, taken)
+            self._prepare_revocation(taken)
         else:
             self._assign(assigned)
 
@@ -222,6 +230,7 @@ class Membership:
     def revoke(self, kind: CallbackKind, partitions: Partitions) -> None:
         """Have the listener called; until it has returned the partitions count as owned, and stand still."""
         self.enter(RebalanceState.REVOKING_PARTITION)
+        self.to_revoke = None
         self._subscription.pause_for_revocation(partitions)
         self._subscription.announce_callback(kind, partitions)
         self._context.emit(RevokePartitions(partitions))
@@ -270,6 +279,7 @@ class Membership:
     def reset_identity(self, keep_member_id: bool) -> None:
         """Be nobody, or a member id without a generation; a rejoin is due as long as there is a subscription (J2)."""
         self.rejoin_again = self.preparing = False
+        self.to_revoke = None
         self._core.heartbeats.disable()
         self._core.joining.give_up()
         self._core.commits.membership_lost()
@@ -315,7 +325,7 @@ class Membership:
         self.owned_generation = -1
         self.rejoin_needed = self.rejoin_again = self.preparing = self._loss_due = self._wants_in = False
         self.rejoin_reason = ""
-        self._next_assignment = None
+        self._next_assignment = self.to_revoke = None
         self.awaiting_poll = True
         self._context.timers.disarm("join_backoff", "auto_commit")
         self.enter(RebalanceState.UNJOINED)

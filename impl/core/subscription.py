@@ -403,10 +403,12 @@ class SubscriptionState:
                 if p.safe_position is not None and p.safe_position != p.committed
             }
 
-    def has_unprocessed(self) -> bool:
-        """Whether records were returned that the application has not shown, by polling again, to have processed."""
+    def has_unprocessed(self, partitions: Iterable[TopicPartition] | None = None) -> bool:
+        """Whether the last poll() returned records of these partitions, or of any: only the next says that they are processed."""
         with self._lock:
-            return any(p.position != p.safe_position for p in self._shared.partitions.values())
+            states = self._shared.partitions
+            asked = states if partitions is None else partitions
+            return any(states[tp].position != states[tp].safe_position for tp in asked if tp in states)
 
     def set_committed(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         """The coordinator has these. What the application has committed itself it has processed (rule M6).

@@ -63,6 +63,7 @@ EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
             ("@assigned", f"gains or {_STAYS}"),
             ("@taken", "cooperative and @has and takes"),
             ("@stays", _STAYS),
+            ("@commit_done", "False"),
         ),
         "sync_rebalance_in_progress": _ENDS,
         "sync_unknown_member": _UNKNOWN,
@@ -130,6 +131,7 @@ EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
             ("@commit_rests", "False"),
             ("@commit_done", "False"),
             ("@join_rests", "False"),
+            ("@stays", "@stays and @revoke_due"),
         ),
         "subscribed_to_topics": (("@may_join", "@may_join and @subscribed"),),
     }

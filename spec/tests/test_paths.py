@@ -120,9 +120,9 @@ def test_Q4_deployed_eager_commits_before_the_callback() -> None:
     assert story.sent.index("OffsetCommit") < story.sent.index("REVOKE_PARTITIONS") < story.sent.index("JoinGroup")
 
 
-def test_Q4_K2_deployed_cooperative_that_loses_a_partition_rejoins() -> None:
+def test_Q4_K2_M8_deployed_cooperative_that_loses_a_partition_rejoins() -> None:
     story = Story("cooperative", "deployed").tell(FIRST_JOIN).from_now_on()
-    story.tell(ANNOUNCED, COMMITTED, JOINED, SYNCED_WITH_LESS, CALLBACK, ASSIGNED)
+    story.tell(ANNOUNCED, COMMITTED, JOINED, SYNCED_WITH_LESS, COMMITTED, CALLBACK, ASSIGNED)
 
     assert story.path == [
         STABLE,
@@ -134,7 +134,13 @@ def test_Q4_K2_deployed_cooperative_that_loses_a_partition_rejoins() -> None:
         ASSIGNING_PARTITIONS,
         STABLE,
     ]
-    assert story.sent[-1] == "OffsetCommit", "the rejoin begins at once, with its own commit"
+    assert [word for word in story.sent if word in ("OffsetCommit", "SyncGroup", "REVOKE_PARTITIONS")] == [
+        "OffsetCommit",
+        "SyncGroup",
+        "OffsetCommit",
+        "REVOKE_PARTITIONS",
+        "OffsetCommit",
+    ], "M8: before JoinGroup, and again before the revocation; and the rejoin begins at once, with its own commit"
 
     story.from_now_on().tell(COMMITTED, JOINED, SYNCED, ASSIGNED)
 

@@ -20,7 +20,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 1352cbeb918ab66c27e7b68370e8ed8a44f2830c61ba5cd76807fbb6f2db5ccb
+// Model f570e5dec5960c75f6931d9181d08fddf2beee5f6db086aca9f2e330ce605a3d
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -246,10 +246,12 @@ byte fault = none;  // the first assertion that failed
 #define holds_join_waits (fault != join_waits)
 
 // commit-comes-first (invariant): With auto-commit, what was consumed is committed before the listener hears
-// that partitions go, and before JoinGroup: until it is answered or has run out of time.
+// that partitions go, and before JoinGroup: until it is answered or has run out of time. What was committed
+// before JoinGroup does not count after SyncGroup.
 // Source: Threading refactor proposal (Apache Kafka wiki), 'Test Plan'
 // Source: Kafka ConsumerCoordinator.onJoinPrepare
-// Rules: M3, Q4
+// Source: librdkafka rd_kafka_assignment_serve_removals
+// Rules: M3, M8, Q4
 #define holds_commit_comes_first (fault != commit_comes_first)
 
 // sync-after-join (invariant): A SyncGroup uses the generation of an answered JoinGroup, and each generation
@@ -3137,8 +3139,21 @@ c_code { static void rebalance_sync_accepted(int current, int takes, int retains
       now.fault = taken_is_revoked;
     }
     now.assign_due = 1;
-  } else if ((now.rebalance == COMPLETING_REBALANCE) && current && now.owned && takes) {
-    /* COMPLETING_REBALANCE.sync_accepted.2 [J9 Q4 Q5] */
+  } else if ((now.rebalance == COMPLETING_REBALANCE) && current && now.owned && takes && now.auto_commit) {
+    /* COMPLETING_REBALANCE.sync_accepted.2 [J9 M3 M8 Q4 Q5] */
+    if ((now.fault == none) && !current) {
+      now.fault = late_changes_nothing;
+    }
+    now.rebalance = PREPARE_REVOCATION;
+    /* take_smaller_assignment */
+    now.will_own = gains || retains;
+    now.keeps = retains;
+    /* commit */
+    now.commit_step = blocked;
+    now.pending_said = 1;
+    rebalance_commit_needed();
+  } else if ((now.rebalance == COMPLETING_REBALANCE) && current && now.owned && takes && !now.auto_commit) {
+    /* COMPLETING_REBALANCE.sync_accepted.3 [J9 Q4 Q5] */
     if ((now.fault == none) && !current) {
       now.fault = late_changes_nothing;
     }
@@ -7713,6 +7728,7 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.join_rests = 0;
+            now.stays = now.stays && now.revoke_due;
             rebalance_leave_requested();
             connection_leave_requested();
             timeouts_turn_ended();
@@ -8172,6 +8188,7 @@ active proctype system() {
             now.assigned = now.has;
             now.taken = 0;
             now.stays = now.has;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 0, 0, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8192,6 +8209,7 @@ active proctype system() {
             now.assigned = 1;
             now.taken = 0;
             now.stays = now.has;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 0, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8212,6 +8230,7 @@ active proctype system() {
             now.assigned = now.has;
             now.taken = 0;
             now.stays = now.has;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 0, 1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8232,6 +8251,7 @@ active proctype system() {
             now.assigned = 1;
             now.taken = 0;
             now.stays = now.has;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 0, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8252,6 +8272,7 @@ active proctype system() {
             now.assigned = 0;
             now.taken = now.has;
             now.stays = 0;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 1, 0, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8272,6 +8293,7 @@ active proctype system() {
             now.assigned = 1;
             now.taken = now.has;
             now.stays = 0;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 1, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8292,6 +8314,7 @@ active proctype system() {
             now.assigned = now.has;
             now.taken = now.has;
             now.stays = now.has;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 1, 1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8312,6 +8335,7 @@ active proctype system() {
             now.assigned = 1;
             now.taken = now.has;
             now.stays = now.has;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 1, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);

@@ -20,7 +20,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 15d937d57710ad72a5018f3505ee0e6770dd263d096cad386e50e8c27c8201ce
+// Model 10e7bb82fb27047e91a07cc370b63bb22787258a270d49d8f3132624d5067d69
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -246,10 +246,12 @@ byte fault = none;  // the first assertion that failed
 #define holds_join_waits (fault != join_waits)
 
 // commit-comes-first (invariant): With auto-commit, what was consumed is committed before the listener hears
-// that partitions go, and before JoinGroup: until it is answered or has run out of time.
+// that partitions go, and before JoinGroup: until it is answered or has run out of time. What was committed
+// before JoinGroup does not count after SyncGroup.
 // Source: Threading refactor proposal (Apache Kafka wiki), 'Test Plan'
 // Source: Kafka ConsumerCoordinator.onJoinPrepare
-// Rules: M3, Q4
+// Source: librdkafka rd_kafka_assignment_serve_removals
+// Rules: M3, M8, Q4
 #define holds_commit_comes_first (fault != commit_comes_first)
 
 // sync-after-join (invariant): A SyncGroup uses the generation of an answered JoinGroup, and each generation
@@ -2514,7 +2516,7 @@ c_code { static void rebalance_join_fatal(int current) {
 // rebalance hears: SyncGroup: NONE, with the assignment
 c_code { static void rebalance_sync_accepted(int current, int takes, int retains, int gains) {
   if ((now.rebalance == COMPLETING_REBALANCE) && current) {
-    /* COMPLETING_REBALANCE.sync_accepted.3 [J9 C3] */
+    /* COMPLETING_REBALANCE.sync_accepted.4 [J9 C3] */
     if ((now.fault == none) && !current) {
       now.fault = late_changes_nothing;
     }
@@ -5867,6 +5869,7 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.join_rests = 0;
+            now.stays = now.stays && now.revoke_due;
             rebalance_leave_requested();
             connection_leave_requested();
             timeouts_turn_ended();
@@ -6320,6 +6323,7 @@ active proctype system() {
             now.assigned = now.has;
             now.taken = 0;
             now.stays = now.has;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 0, 0, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6340,6 +6344,7 @@ active proctype system() {
             now.assigned = 1;
             now.taken = 0;
             now.stays = now.has;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 0, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6360,6 +6365,7 @@ active proctype system() {
             now.assigned = now.has;
             now.taken = 0;
             now.stays = now.has;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 0, 1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6380,6 +6386,7 @@ active proctype system() {
             now.assigned = 1;
             now.taken = 0;
             now.stays = now.has;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 0, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6400,6 +6407,7 @@ active proctype system() {
             now.assigned = 0;
             now.taken = now.has;
             now.stays = 0;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 1, 0, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6420,6 +6428,7 @@ active proctype system() {
             now.assigned = 1;
             now.taken = now.has;
             now.stays = 0;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 1, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6440,6 +6449,7 @@ active proctype system() {
             now.assigned = now.has;
             now.taken = now.has;
             now.stays = now.has;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 1, 1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6460,6 +6470,7 @@ active proctype system() {
             now.assigned = 1;
             now.taken = now.has;
             now.stays = now.has;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 1, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);

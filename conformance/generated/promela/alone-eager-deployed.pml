@@ -20,7 +20,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 6130b32e7722ff5a060369686c3bf14d5edbc7ba60fdaef953fb0e2ee3370f68
+// Model b02451f3c4969c842c8c744981338f271bcd2b1a61cde62a8540b0cd3eea4d53
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -246,10 +246,12 @@ byte fault = none;  // the first assertion that failed
 #define holds_join_waits (fault != join_waits)
 
 // commit-comes-first (invariant): With auto-commit, what was consumed is committed before the listener hears
-// that partitions go, and before JoinGroup: until it is answered or has run out of time.
+// that partitions go, and before JoinGroup: until it is answered or has run out of time. What was committed
+// before JoinGroup does not count after SyncGroup.
 // Source: Threading refactor proposal (Apache Kafka wiki), 'Test Plan'
 // Source: Kafka ConsumerCoordinator.onJoinPrepare
-// Rules: M3, Q4
+// Source: librdkafka rd_kafka_assignment_serve_removals
+// Rules: M3, M8, Q4
 #define holds_commit_comes_first (fault != commit_comes_first)
 
 // sync-after-join (invariant): A SyncGroup uses the generation of an answered JoinGroup, and each generation
@@ -7701,6 +7703,7 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.join_rests = 0;
+            now.stays = now.stays && now.revoke_due;
             rebalance_leave_requested();
             connection_leave_requested();
             timeouts_turn_ended();
@@ -8160,6 +8163,7 @@ active proctype system() {
             now.assigned = 0;
             now.taken = 0;
             now.stays = 0;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8180,6 +8184,7 @@ active proctype system() {
             now.assigned = 1;
             now.taken = 0;
             now.stays = 0;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8200,6 +8205,7 @@ active proctype system() {
             now.assigned = 0;
             now.taken = 0;
             now.stays = 0;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8220,6 +8226,7 @@ active proctype system() {
             now.assigned = 1;
             now.taken = 0;
             now.stays = 0;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8240,6 +8247,7 @@ active proctype system() {
             now.assigned = 0;
             now.taken = 0;
             now.stays = 0;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8260,6 +8268,7 @@ active proctype system() {
             now.assigned = 1;
             now.taken = 0;
             now.stays = 0;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8280,6 +8289,7 @@ active proctype system() {
             now.assigned = 0;
             now.taken = 0;
             now.stays = 0;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8300,6 +8310,7 @@ active proctype system() {
             now.assigned = 1;
             now.taken = 0;
             now.stays = 0;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);

@@ -20,7 +20,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model a66e611156d7817297f98ab6374d5e2870f49cc1d3cfb01e5ddef97836e0af9f
+// Model d0ce91844c6e7fe2ae5697859ec5c6a33f9d64392d4b89962145702403339f97
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -246,10 +246,12 @@ byte fault = none;  // the first assertion that failed
 #define holds_join_waits (fault != join_waits)
 
 // commit-comes-first (invariant): With auto-commit, what was consumed is committed before the listener hears
-// that partitions go, and before JoinGroup: until it is answered or has run out of time.
+// that partitions go, and before JoinGroup: until it is answered or has run out of time. What was committed
+// before JoinGroup does not count after SyncGroup.
 // Source: Threading refactor proposal (Apache Kafka wiki), 'Test Plan'
 // Source: Kafka ConsumerCoordinator.onJoinPrepare
-// Rules: M3, Q4
+// Source: librdkafka rd_kafka_assignment_serve_removals
+// Rules: M3, M8, Q4
 #define holds_commit_comes_first (fault != commit_comes_first)
 
 // sync-after-join (invariant): A SyncGroup uses the generation of an answered JoinGroup, and each generation
@@ -2521,7 +2523,7 @@ c_code { static void rebalance_join_fatal(int current) {
 // rebalance hears: SyncGroup: NONE, with the assignment
 c_code { static void rebalance_sync_accepted(int current, int gains) {
   if ((now.rebalance == COMPLETING_REBALANCE) && current) {
-    /* COMPLETING_REBALANCE.sync_accepted.3 [J9 C3] */
+    /* COMPLETING_REBALANCE.sync_accepted.4 [J9 C3] */
     if ((now.fault == none) && !current) {
       now.fault = late_changes_nothing;
     }
@@ -5861,6 +5863,7 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.join_rests = 0;
+            now.stays = now.stays && now.revoke_due;
             rebalance_leave_requested();
             connection_leave_requested();
             timeouts_turn_ended();
@@ -6314,6 +6317,7 @@ active proctype system() {
             now.assigned = 0;
             now.taken = 0;
             now.stays = 0;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6334,6 +6338,7 @@ active proctype system() {
             now.assigned = 1;
             now.taken = 0;
             now.stays = 0;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6354,6 +6359,7 @@ active proctype system() {
             now.assigned = 0;
             now.taken = 0;
             now.stays = 0;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6374,6 +6380,7 @@ active proctype system() {
             now.assigned = 1;
             now.taken = 0;
             now.stays = 0;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6394,6 +6401,7 @@ active proctype system() {
             now.assigned = 0;
             now.taken = 0;
             now.stays = 0;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6414,6 +6422,7 @@ active proctype system() {
             now.assigned = 1;
             now.taken = 0;
             now.stays = 0;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6434,6 +6443,7 @@ active proctype system() {
             now.assigned = 0;
             now.taken = 0;
             now.stays = 0;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6454,6 +6464,7 @@ active proctype system() {
             now.assigned = 1;
             now.taken = 0;
             now.stays = 0;
+            now.commit_done = 0;
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);

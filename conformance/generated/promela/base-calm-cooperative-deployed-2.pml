@@ -26,7 +26,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 4c167795e5b9dbb23ba406d367238f06d17276698773546c9b1af32261179060
+// Model 55629c322b3bf41088563e770bdcd0a85d3193f99f04196c97f9dc78e3a2d1a1
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -1248,7 +1248,7 @@ c_code { static void rebalance_sync_accepted(int i, int current, int takes, int 
     }
   } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && current && (now.owns[AT(i, 1)] || now.owns[AT(i,
       2)]) && takes) {
-    /* COMPLETING_REBALANCE.sync_accepted.2 [J9 Q4 Q5] */
+    /* COMPLETING_REBALANCE.sync_accepted.3 [J9 Q4 Q5] */
     if ((now.fault == none) && !current) {
       now.fault = late_changes_nothing;
     }

@@ -26,7 +26,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model e3abe5396d54cdfcf6537256d733ff04a6112e217cb07fcaf0e00f8628762320
+// Model 2f5854bf35bd725ef47ea0dbcc950c6d9eaf21a0575131de5f5690dbd1e115c3
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -1040,7 +1040,7 @@ c_code { static void rebalance_join_coordinator_gone(int i, int current) {
 // rebalance hears: SyncGroup: NONE, with the assignment
 c_code { static void rebalance_sync_accepted(int i, int current, int takes, int retains, int gains) {
   if ((now.rebalance[i] == COMPLETING_REBALANCE) && current) {
-    /* COMPLETING_REBALANCE.sync_accepted.3 [J9 C3] */
+    /* COMPLETING_REBALANCE.sync_accepted.4 [J9 C3] */
     if ((now.fault == none) && !current) {
       now.fault = late_changes_nothing;
     }

@@ -26,7 +26,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model e83e9f07476a7869bafd9ed5b8431a28d39bf90122f56a6c0b33b2505b2f717f
+// Model 35a267f10aa2feb5086798eb7ec4b35ba894b636755d87af95074acd1486b07d
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -1040,7 +1040,7 @@ c_code { static void rebalance_join_coordinator_gone(int i, int current) {
 // rebalance hears: SyncGroup: NONE, with the assignment
 c_code { static void rebalance_sync_accepted(int i, int current, int gains) {
   if ((now.rebalance[i] == COMPLETING_REBALANCE) && current) {
-    /* COMPLETING_REBALANCE.sync_accepted.3 [J9 C3] */
+    /* COMPLETING_REBALANCE.sync_accepted.4 [J9 C3] */
     if ((now.fault == none) && !current) {
       now.fault = late_changes_nothing;
     }

@@ -27,7 +27,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model e64015bb27aa4aa9dd4a9a137dcd15dc6df1cb3aa787833c7bcc36d055c78291
+// Model c6085f0efb914a8528e0813532f0bb054f5d41c8c7d4997f0d9eea8e4f7eb766
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -1238,7 +1238,7 @@ c_code { static void rebalance_sync_accepted(int i, int current, int takes, int 
     }
   } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && current && (now.owns[AT(i, 1)] || now.owns[AT(i,
       2)]) && takes) {
-    /* COMPLETING_REBALANCE.sync_accepted.2 [J9 Q4 Q5] */
+    /* COMPLETING_REBALANCE.sync_accepted.3 [J9 Q4 Q5] */
     if ((now.fault == none) && !current) {
       now.fault = late_changes_nothing;
     }

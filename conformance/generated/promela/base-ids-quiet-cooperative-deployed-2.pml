@@ -27,7 +27,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model edf1b141493161cd8afc999750108478c25d64d7ead0b09b8e97f4da83de3fed
+// Model 2b77baf672055e316dce751a257e1c2c7a98314a46963b376325832e84df8e5c
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -1249,7 +1249,7 @@ c_code { static void rebalance_sync_accepted(int i, int current, int takes, int 
     }
   } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && current && (now.owns[AT(i, 1)] || now.owns[AT(i,
       2)]) && takes) {
-    /* COMPLETING_REBALANCE.sync_accepted.2 [J9 Q4 Q5] */
+    /* COMPLETING_REBALANCE.sync_accepted.3 [J9 Q4 Q5] */
     if ((now.fault == none) && !current) {
       now.fault = late_changes_nothing;
     }

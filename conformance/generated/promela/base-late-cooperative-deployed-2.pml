@@ -26,7 +26,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model e9d6dc0ce14f3b0361f21341190c74c08f5ab4584bed74029333d68d75f04747
+// Model a55d1d82062f3b17cd184be4f6282dde161af54c5c4647301c5960a1021e9198
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -1234,7 +1234,7 @@ c_code { static void rebalance_sync_accepted(int i, int current, int takes, int 
     }
   } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && current && (now.owns[AT(i, 1)] || now.owns[AT(i,
       2)]) && takes) {
-    /* COMPLETING_REBALANCE.sync_accepted.2 [J9 Q4 Q5] */
+    /* COMPLETING_REBALANCE.sync_accepted.3 [J9 Q4 Q5] */
     if ((now.fault == none) && !current) {
       now.fault = late_changes_nothing;
     }

@@ -26,7 +26,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 6db6714e61203bedc428f8283218adb4af2ca17e000d78c1a0a5f6b2bbd00e23
+// Model 362fc2416778d8d4c19517b8c61e461c444c8ff5970131c8f1c1662225a39b3b
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -1225,7 +1225,7 @@ c_code { static void rebalance_sync_accepted(int i, int current, int takes, int 
     }
   } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && current && now.upgraded[i] && (now.owns[AT(i,
       1)] || now.owns[AT(i, 2)]) && takes) {
-    /* COMPLETING_REBALANCE.sync_accepted.2 [J9 Q4 Q5] */
+    /* COMPLETING_REBALANCE.sync_accepted.3 [J9 Q4 Q5] */
     if ((now.fault == none) && !current) {
       now.fault = late_changes_nothing;
     }

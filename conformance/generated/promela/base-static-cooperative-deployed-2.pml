@@ -27,7 +27,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 93a9d74f84ff37f5b9b1c7f1b1d69171591ed42b0eaf4542c889d3a1de39ef07
+// Model 880315af57b02df048cfd465be634000fa89099625e7ba14b0a86846d7d448f9
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -1242,7 +1242,7 @@ c_code { static void rebalance_sync_accepted(int i, int current_, int takes, int
     }
   } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && current_ && (now.owns[AT(i, 1)] || now.owns[AT(i,
       2)]) && takes) {
-    /* COMPLETING_REBALANCE.sync_accepted.2 [J9 Q4 Q5] */
+    /* COMPLETING_REBALANCE.sync_accepted.3 [J9 Q4 Q5] */
     if ((now.fault == none) && !current_) {
       now.fault = late_changes_nothing;
     }

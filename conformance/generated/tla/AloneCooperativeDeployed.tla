@@ -17,7 +17,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 1352cbeb918ab66c27e7b68370e8ed8a44f2830c61ba5cd76807fbb6f2db5ccb
+\* Model f570e5dec5960c75f6931d9181d08fddf2beee5f6db086aca9f2e330ce605a3d
 EXTENDS Naturals, TLC
 
 Members == 1 .. 1
@@ -2926,8 +2926,8 @@ RebalanceSyncAccepted(s, current, takes, retains, gains) ==
                               THEN [s4 EXCEPT !.fault = "taken-is-revoked"]
                               ELSE s4
                     IN  [s5 EXCEPT !.assign_due = TRUE]
-               \* COMPLETING_REBALANCE.sync_accepted.2 [J9 Q4 Q5]
-               ELSE IF current /\ s.owned /\ takes
+               \* COMPLETING_REBALANCE.sync_accepted.2 [J9 M3 M8 Q4 Q5]
+               ELSE IF current /\ s.owned /\ takes /\ s.auto_commit
                THEN LET s6 == IF s.fault = "none" /\ ~current
                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
                               ELSE s
@@ -2935,8 +2935,21 @@ RebalanceSyncAccepted(s, current, takes, retains, gains) ==
                                          \* take_smaller_assignment
                                          !.will_own = gains \/ retains,
                                          !.keeps = retains,
+                                         \* commit
+                                         !.commit_step = "blocked",
                                          !.pending_said = TRUE]
-                    IN  RebalanceRevocationPrepared(s7)
+                    IN  RebalanceCommitNeeded(s7)
+               \* COMPLETING_REBALANCE.sync_accepted.3 [J9 Q4 Q5]
+               ELSE IF current /\ s.owned /\ takes /\ ~s.auto_commit
+               THEN LET s8 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s9 == [s8 EXCEPT !.rebalance = "PREPARE_REVOCATION",
+                                         \* take_smaller_assignment
+                                         !.will_own = gains \/ retains,
+                                         !.keeps = retains,
+                                         !.pending_said = TRUE]
+                    IN  RebalanceRevocationPrepared(s9)
                ELSE s
           [] at = "UNJOINED" ->
                \* UNJOINED.sync_accepted.2 [J9]
@@ -8298,7 +8311,8 @@ LeaveRequested ==
                                         !.commit_out = FALSE,
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
-                                        !.join_rests = FALSE]
+                                        !.join_rests = FALSE,
+                                        !.stays = state.stays /\ state.revoke_due]
                     s2 == RebalanceLeaveRequested(s1)
                     s3 == ConnectionLeaveRequested(s2)
                     s4 == TimeoutsTurnEnded(s3)
@@ -8896,7 +8910,8 @@ SyncAcceptedCurrentNotTakesNotRetainsNotGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = state.has,
                                         !.taken = FALSE,
-                                        !.stays = state.has]
+                                        !.stays = state.has,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, FALSE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -8922,7 +8937,8 @@ SyncAcceptedCurrentNotTakesNotRetainsGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = TRUE,
                                         !.taken = FALSE,
-                                        !.stays = state.has]
+                                        !.stays = state.has,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, FALSE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -8948,7 +8964,8 @@ SyncAcceptedCurrentNotTakesRetainsNotGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = state.has,
                                         !.taken = FALSE,
-                                        !.stays = state.has]
+                                        !.stays = state.has,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -8974,7 +8991,8 @@ SyncAcceptedCurrentNotTakesRetainsGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = TRUE,
                                         !.taken = FALSE,
-                                        !.stays = state.has]
+                                        !.stays = state.has,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -9000,7 +9018,8 @@ SyncAcceptedCurrentTakesNotRetainsNotGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = FALSE,
                                         !.taken = state.has,
-                                        !.stays = FALSE]
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, FALSE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -9026,7 +9045,8 @@ SyncAcceptedCurrentTakesNotRetainsGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = TRUE,
                                         !.taken = state.has,
-                                        !.stays = FALSE]
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, FALSE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -9052,7 +9072,8 @@ SyncAcceptedCurrentTakesRetainsNotGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = state.has,
                                         !.taken = state.has,
-                                        !.stays = state.has]
+                                        !.stays = state.has,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -9078,7 +9099,8 @@ SyncAcceptedCurrentTakesRetainsGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = TRUE,
                                         !.taken = state.has,
-                                        !.stays = state.has]
+                                        !.stays = state.has,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -10351,10 +10373,12 @@ JoinWaits ==
     state.fault /= "join-waits"
 
 \* commit-comes-first (invariant): With auto-commit, what was consumed is committed before the listener hears
-\* that partitions go, and before JoinGroup: until it is answered or has run out of time.
+\* that partitions go, and before JoinGroup: until it is answered or has run out of time. What was committed
+\* before JoinGroup does not count after SyncGroup.
 \* Source: Threading refactor proposal (Apache Kafka wiki), 'Test Plan'
 \* Source: Kafka ConsumerCoordinator.onJoinPrepare
-\* Rules: M3, Q4
+\* Source: librdkafka rd_kafka_assignment_serve_removals
+\* Rules: M3, M8, Q4
 CommitComesFirst ==
     state.fault /= "commit-comes-first"
 

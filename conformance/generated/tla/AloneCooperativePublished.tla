@@ -17,7 +17,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 15d937d57710ad72a5018f3505ee0e6770dd263d096cad386e50e8c27c8201ce
+\* Model 10e7bb82fb27047e91a07cc370b63bb22787258a270d49d8f3132624d5067d69
 EXTENDS Naturals, TLC
 
 Members == 1 .. 1
@@ -2247,7 +2247,7 @@ RebalanceJoinFatal(s, current) ==
 RebalanceSyncAccepted(s, current, takes, retains, gains) ==
     LET at == s.rebalance
     IN  CASE at = "COMPLETING_REBALANCE" ->
-               \* COMPLETING_REBALANCE.sync_accepted.3 [J9 C3]
+               \* COMPLETING_REBALANCE.sync_accepted.4 [J9 C3]
                IF current
                THEN LET s1 == IF s.fault = "none" /\ ~current
                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
@@ -6232,7 +6232,8 @@ LeaveRequested ==
                                         !.commit_out = FALSE,
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
-                                        !.join_rests = FALSE]
+                                        !.join_rests = FALSE,
+                                        !.stays = state.stays /\ state.revoke_due]
                     s2 == RebalanceLeaveRequested(s1)
                     s3 == ConnectionLeaveRequested(s2)
                     s4 == TimeoutsTurnEnded(s3)
@@ -6816,7 +6817,8 @@ SyncAcceptedCurrentNotTakesNotRetainsNotGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = state.has,
                                         !.taken = FALSE,
-                                        !.stays = state.has]
+                                        !.stays = state.has,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, FALSE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -6842,7 +6844,8 @@ SyncAcceptedCurrentNotTakesNotRetainsGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = TRUE,
                                         !.taken = FALSE,
-                                        !.stays = state.has]
+                                        !.stays = state.has,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, FALSE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -6868,7 +6871,8 @@ SyncAcceptedCurrentNotTakesRetainsNotGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = state.has,
                                         !.taken = FALSE,
-                                        !.stays = state.has]
+                                        !.stays = state.has,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -6894,7 +6898,8 @@ SyncAcceptedCurrentNotTakesRetainsGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = TRUE,
                                         !.taken = FALSE,
-                                        !.stays = state.has]
+                                        !.stays = state.has,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -6920,7 +6925,8 @@ SyncAcceptedCurrentTakesNotRetainsNotGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = FALSE,
                                         !.taken = state.has,
-                                        !.stays = FALSE]
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, FALSE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -6946,7 +6952,8 @@ SyncAcceptedCurrentTakesNotRetainsGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = TRUE,
                                         !.taken = state.has,
-                                        !.stays = FALSE]
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, FALSE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -6972,7 +6979,8 @@ SyncAcceptedCurrentTakesRetainsNotGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = state.has,
                                         !.taken = state.has,
-                                        !.stays = state.has]
+                                        !.stays = state.has,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -6998,7 +7006,8 @@ SyncAcceptedCurrentTakesRetainsGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = TRUE,
                                         !.taken = state.has,
-                                        !.stays = state.has]
+                                        !.stays = state.has,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -8271,10 +8280,12 @@ JoinWaits ==
     state.fault /= "join-waits"
 
 \* commit-comes-first (invariant): With auto-commit, what was consumed is committed before the listener hears
-\* that partitions go, and before JoinGroup: until it is answered or has run out of time.
+\* that partitions go, and before JoinGroup: until it is answered or has run out of time. What was committed
+\* before JoinGroup does not count after SyncGroup.
 \* Source: Threading refactor proposal (Apache Kafka wiki), 'Test Plan'
 \* Source: Kafka ConsumerCoordinator.onJoinPrepare
-\* Rules: M3, Q4
+\* Source: librdkafka rd_kafka_assignment_serve_removals
+\* Rules: M3, M8, Q4
 CommitComesFirst ==
     state.fault /= "commit-comes-first"
 

@@ -17,7 +17,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 6130b32e7722ff5a060369686c3bf14d5edbc7ba60fdaef953fb0e2ee3370f68
+\* Model b02451f3c4969c842c8c744981338f271bcd2b1a61cde62a8540b0cd3eea4d53
 EXTENDS Naturals, TLC
 
 Members == 1 .. 1
@@ -8279,7 +8279,8 @@ LeaveRequested ==
                                         !.commit_out = FALSE,
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
-                                        !.join_rests = FALSE]
+                                        !.join_rests = FALSE,
+                                        !.stays = state.stays /\ state.revoke_due]
                     s2 == RebalanceLeaveRequested(s1)
                     s3 == ConnectionLeaveRequested(s2)
                     s4 == TimeoutsTurnEnded(s3)
@@ -8877,7 +8878,8 @@ SyncAcceptedCurrentNotTakesNotRetainsNotGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = FALSE,
                                         !.taken = FALSE,
-                                        !.stays = FALSE]
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -8903,7 +8905,8 @@ SyncAcceptedCurrentNotTakesNotRetainsGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = TRUE,
                                         !.taken = FALSE,
-                                        !.stays = FALSE]
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -8929,7 +8932,8 @@ SyncAcceptedCurrentNotTakesRetainsNotGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = FALSE,
                                         !.taken = FALSE,
-                                        !.stays = FALSE]
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -8955,7 +8959,8 @@ SyncAcceptedCurrentNotTakesRetainsGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = TRUE,
                                         !.taken = FALSE,
-                                        !.stays = FALSE]
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -8981,7 +8986,8 @@ SyncAcceptedCurrentTakesNotRetainsNotGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = FALSE,
                                         !.taken = FALSE,
-                                        !.stays = FALSE]
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -9007,7 +9013,8 @@ SyncAcceptedCurrentTakesNotRetainsGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = TRUE,
                                         !.taken = FALSE,
-                                        !.stays = FALSE]
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -9033,7 +9040,8 @@ SyncAcceptedCurrentTakesRetainsNotGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = FALSE,
                                         !.taken = FALSE,
-                                        !.stays = FALSE]
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -9059,7 +9067,8 @@ SyncAcceptedCurrentTakesRetainsGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = TRUE,
                                         !.taken = FALSE,
-                                        !.stays = FALSE]
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -10332,10 +10341,12 @@ JoinWaits ==
     state.fault /= "join-waits"
 
 \* commit-comes-first (invariant): With auto-commit, what was consumed is committed before the listener hears
-\* that partitions go, and before JoinGroup: until it is answered or has run out of time.
+\* that partitions go, and before JoinGroup: until it is answered or has run out of time. What was committed
+\* before JoinGroup does not count after SyncGroup.
 \* Source: Threading refactor proposal (Apache Kafka wiki), 'Test Plan'
 \* Source: Kafka ConsumerCoordinator.onJoinPrepare
-\* Rules: M3, Q4
+\* Source: librdkafka rd_kafka_assignment_serve_removals
+\* Rules: M3, M8, Q4
 CommitComesFirst ==
     state.fault /= "commit-comes-first"
 

@@ -17,7 +17,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model a66e611156d7817297f98ab6374d5e2870f49cc1d3cfb01e5ddef97836e0af9f
+\* Model d0ce91844c6e7fe2ae5697859ec5c6a33f9d64392d4b89962145702403339f97
 EXTENDS Naturals, TLC
 
 Members == 1 .. 1
@@ -2247,7 +2247,7 @@ RebalanceJoinFatal(s, current) ==
 RebalanceSyncAccepted(s, current, gains) ==
     LET at == s.rebalance
     IN  CASE at = "COMPLETING_REBALANCE" ->
-               \* COMPLETING_REBALANCE.sync_accepted.3 [J9 C3]
+               \* COMPLETING_REBALANCE.sync_accepted.4 [J9 C3]
                IF current
                THEN LET s1 == IF s.fault = "none" /\ ~current
                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
@@ -6219,7 +6219,8 @@ LeaveRequested ==
                                         !.commit_out = FALSE,
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
-                                        !.join_rests = FALSE]
+                                        !.join_rests = FALSE,
+                                        !.stays = state.stays /\ state.revoke_due]
                     s2 == RebalanceLeaveRequested(s1)
                     s3 == ConnectionLeaveRequested(s2)
                     s4 == TimeoutsTurnEnded(s3)
@@ -6803,7 +6804,8 @@ SyncAcceptedCurrentNotTakesNotRetainsNotGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = FALSE,
                                         !.taken = FALSE,
-                                        !.stays = FALSE]
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -6829,7 +6831,8 @@ SyncAcceptedCurrentNotTakesNotRetainsGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = TRUE,
                                         !.taken = FALSE,
-                                        !.stays = FALSE]
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -6855,7 +6858,8 @@ SyncAcceptedCurrentNotTakesRetainsNotGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = FALSE,
                                         !.taken = FALSE,
-                                        !.stays = FALSE]
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -6881,7 +6885,8 @@ SyncAcceptedCurrentNotTakesRetainsGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = TRUE,
                                         !.taken = FALSE,
-                                        !.stays = FALSE]
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -6907,7 +6912,8 @@ SyncAcceptedCurrentTakesNotRetainsNotGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = FALSE,
                                         !.taken = FALSE,
-                                        !.stays = FALSE]
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -6933,7 +6939,8 @@ SyncAcceptedCurrentTakesNotRetainsGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = TRUE,
                                         !.taken = FALSE,
-                                        !.stays = FALSE]
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -6959,7 +6966,8 @@ SyncAcceptedCurrentTakesRetainsNotGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = FALSE,
                                         !.taken = FALSE,
-                                        !.stays = FALSE]
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -6985,7 +6993,8 @@ SyncAcceptedCurrentTakesRetainsGains ==
     /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
                                         !.assigned = TRUE,
                                         !.taken = FALSE,
-                                        !.stays = FALSE]
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -8258,10 +8267,12 @@ JoinWaits ==
     state.fault /= "join-waits"
 
 \* commit-comes-first (invariant): With auto-commit, what was consumed is committed before the listener hears
-\* that partitions go, and before JoinGroup: until it is answered or has run out of time.
+\* that partitions go, and before JoinGroup: until it is answered or has run out of time. What was committed
+\* before JoinGroup does not count after SyncGroup.
 \* Source: Threading refactor proposal (Apache Kafka wiki), 'Test Plan'
 \* Source: Kafka ConsumerCoordinator.onJoinPrepare
-\* Rules: M3, Q4
+\* Source: librdkafka rd_kafka_assignment_serve_removals
+\* Rules: M3, M8, Q4
 CommitComesFirst ==
     state.fault /= "commit-comes-first"
 

@@ -24,7 +24,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 39eae3adabf49cc5ee2e82acbb41ac242a4d5d2c00adf6946a2c55976ac6bba6
+\* Model 59df69a99d18d3976f782fad42498d1693b9cbe5e6ce7cf45372e051a9279722
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -1236,7 +1236,7 @@ RebalanceSyncAccepted(s, i, current, takes, retains, gains) ==
                                    \* take_assignment
                                    !.keeps[i] = FALSE,
                                    !.owns[i] = [p \in Partitions |-> s1.share[i][p]]]
-               \* COMPLETING_REBALANCE.sync_accepted.2 [J9 Q4 Q5]
+               \* COMPLETING_REBALANCE.sync_accepted.3 [J9 Q4 Q5]
                ELSE IF current /\ (\E p \in Partitions : s.owns[i][p]) /\ takes
                THEN LET s2 == IF s.fault = "none" /\ ~current
                               THEN [s EXCEPT !.fault = "late-changes-nothing"]

@@ -23,7 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 4c167795e5b9dbb23ba406d367238f06d17276698773546c9b1af32261179060
+\* Model 55629c322b3bf41088563e770bdcd0a85d3193f99f04196c97f9dc78e3a2d1a1
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -1238,7 +1238,7 @@ RebalanceSyncAccepted(s, i, current, takes, retains, gains) ==
                                    \* take_assignment
                                    !.keeps[i] = FALSE,
                                    !.owns[i] = [p \in Partitions |-> s1.share[i][p]]]
-               \* COMPLETING_REBALANCE.sync_accepted.2 [J9 Q4 Q5]
+               \* COMPLETING_REBALANCE.sync_accepted.3 [J9 Q4 Q5]
                ELSE IF current /\ (\E p \in Partitions : s.owns[i][p]) /\ takes
                THEN LET s2 == IF s.fault = "none" /\ ~current
                               THEN [s EXCEPT !.fault = "late-changes-nothing"]

@@ -7,7 +7,7 @@
 \* said of states alone: again and again `last` names the action, or the action is impossible. While `last`
 \* names one, nothing else happens but that it is emptied.
 \*
-\* Model 4c167795e5b9dbb23ba406d367238f06d17276698773546c9b1af32261179060
+\* Model 55629c322b3bf41088563e770bdcd0a85d3193f99f04196c97f9dc78e3a2d1a1
 EXTENDS BaseCalmCooperativeDeployed2
 
 VARIABLE last

@@ -23,7 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model c6fda84fe376f5a9d3c099fbe9e9b6d35eca6c765250ab2ac706ddbd535ce0dd
+\* Model e41baf5dc33dcc5c52d428b4c3d1e9172990229829c945f1f1adb70ba2239e17
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -1235,7 +1235,7 @@ RebalanceSyncAccepted(s, i, current, takes, retains, gains) ==
                                    \* take_assignment
                                    !.keeps[i] = FALSE,
                                    !.owns[i] = [p \in Partitions |-> s1.share[i][p]]]
-               \* COMPLETING_REBALANCE.sync_accepted.2 [J9 Q4 Q5]
+               \* COMPLETING_REBALANCE.sync_accepted.3 [J9 Q4 Q5]
                ELSE IF current /\ (\E p \in Partitions : s.owns[i][p]) /\ takes
                THEN LET s2 == IF s.fault = "none" /\ ~current
                               THEN [s EXCEPT !.fault = "late-changes-nothing"]

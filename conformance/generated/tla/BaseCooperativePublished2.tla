@@ -23,7 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model e3abe5396d54cdfcf6537256d733ff04a6112e217cb07fcaf0e00f8628762320
+\* Model 2f5854bf35bd725ef47ea0dbcc950c6d9eaf21a0575131de5f5690dbd1e115c3
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -1051,7 +1051,7 @@ RebalanceJoinCoordinatorGone(s, i, current) ==
 RebalanceSyncAccepted(s, i, current, takes, retains, gains) ==
     LET at == s.rebalance[i]
     IN  CASE at = "COMPLETING_REBALANCE" ->
-               \* COMPLETING_REBALANCE.sync_accepted.3 [J9 C3]
+               \* COMPLETING_REBALANCE.sync_accepted.4 [J9 C3]
                IF current
                THEN LET s1 == IF s.fault = "none" /\ ~current
                               THEN [s EXCEPT !.fault = "late-changes-nothing"]

@@ -23,7 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model e83e9f07476a7869bafd9ed5b8431a28d39bf90122f56a6c0b33b2505b2f717f
+\* Model 35a267f10aa2feb5086798eb7ec4b35ba894b636755d87af95074acd1486b07d
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -1051,7 +1051,7 @@ RebalanceJoinCoordinatorGone(s, i, current) ==
 RebalanceSyncAccepted(s, i, current, gains) ==
     LET at == s.rebalance[i]
     IN  CASE at = "COMPLETING_REBALANCE" ->
-               \* COMPLETING_REBALANCE.sync_accepted.3 [J9 C3]
+               \* COMPLETING_REBALANCE.sync_accepted.4 [J9 C3]
                IF current
                THEN LET s1 == IF s.fault = "none" /\ ~current
                               THEN [s EXCEPT !.fault = "late-changes-nothing"]

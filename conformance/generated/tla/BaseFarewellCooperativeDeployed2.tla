@@ -24,7 +24,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model e64015bb27aa4aa9dd4a9a137dcd15dc6df1cb3aa787833c7bcc36d055c78291
+\* Model c6085f0efb914a8528e0813532f0bb054f5d41c8c7d4997f0d9eea8e4f7eb766
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -1249,7 +1249,7 @@ RebalanceSyncAccepted(s, i, current, takes, retains, gains) ==
                                    \* take_assignment
                                    !.keeps[i] = FALSE,
                                    !.owns[i] = [p \in Partitions |-> s1.share[i][p]]]
-               \* COMPLETING_REBALANCE.sync_accepted.2 [J9 Q4 Q5]
+               \* COMPLETING_REBALANCE.sync_accepted.3 [J9 Q4 Q5]
                ELSE IF current /\ (\E p \in Partitions : s.owns[i][p]) /\ takes
                THEN LET s2 == IF s.fault = "none" /\ ~current
                               THEN [s EXCEPT !.fault = "late-changes-nothing"]

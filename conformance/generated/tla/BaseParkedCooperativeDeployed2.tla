@@ -24,7 +24,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 00b7d5e246012624e7ddaf65ceae5f776c6ecf1ce59bf83880db9a240b628fd4
+\* Model 22e975faed86b53befd36a4a09c7ed12476817156ad8be8db78a86cee12cbed9
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -1236,7 +1236,7 @@ RebalanceSyncAccepted(s, i, current, takes, retains, gains) ==
                                    \* take_assignment
                                    !.keeps[i] = FALSE,
                                    !.owns[i] = [p \in Partitions |-> s1.share[i][p]]]
-               \* COMPLETING_REBALANCE.sync_accepted.2 [J9 Q4 Q5]
+               \* COMPLETING_REBALANCE.sync_accepted.3 [J9 Q4 Q5]
                ELSE IF current /\ (\E p \in Partitions : s.owns[i][p]) /\ takes
                THEN LET s2 == IF s.fault = "none" /\ ~current
                               THEN [s EXCEPT !.fault = "late-changes-nothing"]

@@ -8,7 +8,7 @@ from groupspec.conformance.held.breaker import Method, around, breaker, instead,
 from groupspec.impl.callbacks import Callbacks
 from groupspec.impl.core.commits import Commits, Operation, Purpose
 from groupspec.impl.core.context import Identity
-from groupspec.impl.core.events import Commit, CompleteFuture
+from groupspec.impl.core.events import CallbackKind, Commit, CompleteFuture
 from groupspec.impl.core.membership import Membership
 from groupspec.impl.core.messages import OffsetCommitRequest
 from groupspec.impl.core.subscription import SubscriptionState
@@ -235,6 +235,22 @@ def the_interval_commits_in_a_round() -> None:
     """Automatic commits go on between JoinGroup and SyncGroup."""
     instead(Commits, "_may_commit_automatically", lambda self: True)
     instead(Commits, "_refusal", lambda self, offsets: None)
+
+
+@breaker("M8-committed-once", "M8")
+def a_cooperative_member_revokes_without_a_commit() -> None:
+    """After SyncGroup what is taken away goes without another commit, as in Kafka's classic consumer."""
+
+    def make(original: Method) -> Method:
+        def prepare(self: Membership, partitions: object) -> None:
+            if self._next_assignment is None:
+                original(self, partitions)
+            else:
+                self.revoke(CallbackKind.REVOKED, partitions)  # type: ignore[arg-type]
+
+        return prepare
+
+    around(Membership, "_prepare_revocation", make)
 
 
 @breaker("M2-raised-by-poll", "M2")

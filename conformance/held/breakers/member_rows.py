@@ -13,6 +13,7 @@ ANNOUNCED: Final = "heartbeat_rebalance_in_progress"
 _BREAKERS: Final[tuple[tuple[str, str, Which, Change, str], ...]] = (
     # id                       rules    rows                                                        change                               what a member does then
     ("Q4-row-commit-left-out", "Q4",    cell(STABLE, ANNOUNCED, guard="eager and owned and auto_commit"), doing("commit", "skip_commit"), "A deployed eager member revokes without the commit before it."),
+    ("M8-row-committed-once",  "M8",    cell("COMPLETING_REBALANCE", "sync_accepted", guard="takes and auto_commit"), doing("commit", "skip_commit"), "A cooperative member revokes after SyncGroup without a commit."),
     ("Q4-row-published",       "Q4",    cell("REVOKING_PARTITION", "partitions_revoked", guard="published"), doing("commit", "go_on"),   "A published member does not commit after its revocation callback."),
     ("Q4-row-join-instead",    "Q4",    cell("PARTITION_REVOKED", "revocation_done", guard="published"), to("PREPARING_REBALANCE"),           "A published cooperative member joins after its revocation."),
     ("Q4-row-always-revokes",  "Q4",    cell("COMPLETING_REBALANCE", "sync_accepted", guard="not (cooperative"), to("PREPARE_REVOCATION"), "A deployed cooperative member revokes although it keeps everything."),

@@ -213,12 +213,13 @@ def check_traces(story: Story, members: set[str]) -> None:
 
 
 def check_commits(one: Round) -> None:
-    """A commit belongs before the callback (eager) or before the JoinGroup (cooperative), and is not made twice."""
+    """A commit belongs before the callback, and before the JoinGroup; none is made from JoinGroup to SyncGroup's answer."""
     names = one.names()
     if one.path() == EAGER:
         assert "commit_sent" not in names[names.index("revoked_started") : names.index("sync_answered")], names
     if one.path() == COOPERATIVE_TAKEN:
-        assert "commit_sent" not in names[names.index("join_sent") : names.index("assigned")], names
+        assert "commit_sent" not in names[names.index("join_sent") : names.index("sync_answered")], names
+        assert "commit_sent" not in names[names.index("revoked_started") : names.index("assigned")], names
 
 
 @pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])

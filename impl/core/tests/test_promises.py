@@ -5,6 +5,8 @@ A story's name carries the rules that it holds. That it holds them is proven els
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from groupspec.impl.core.assignors import ASSIGNORS, Member
@@ -30,6 +32,7 @@ from groupspec.impl.core.messages import (
     OffsetAndMetadata,
     OffsetCommitRequest,
     OffsetFetchResponse,
+    TopicPartition,
 )
 from groupspec.impl.core.subscription import Buffered
 from groupspec.impl.core.tests.scene import MEMBER, Scene, partitions
@@ -42,6 +45,15 @@ LONGEST_MS = 10**6
 
 def commit(offset: int = 5) -> Commit:
     return Commit({P0: OffsetAndMetadata(offset)}, 1, 60_000)
+
+
+def hand_out(scene: Scene, partition: TopicPartition, from_offset: int, to_offset: int) -> None:
+    """poll() returns records of this partition."""
+    epoch, position = scene.subscription.fetchable()[partition]
+    assert position == from_offset
+    records = Buffered(partition, epoch, position, b"...", to_offset)
+    assert scene.subscription.buffer(records)
+    assert scene.subscription.advance(records, from_offset, to_offset, exhausted=True)
 
 
 def buffered(scene: Scene) -> Buffered:
@@ -477,13 +489,67 @@ def test_L2_at_the_end_of_a_close_everybody_has_an_answer() -> None:
     assert scene.is_done(1) and scene.is_done(2) and scene.is_done(999)
 
 
-def test_Q4_the_callback_waits_for_the_commit_and_nothing_is_committed_twice() -> None:
-    scene = Scene(partition_assignment_strategy=COOPERATIVE, enable_auto_commit=True).stable(0, 1)
+def joining_again(**config: Any) -> Scene:
+    """A cooperative member that owns P0 and P1 has committed what it read of P1, joined, and waits for its assignment."""
+    scene = Scene(partition_assignment_strategy=COOPERATIVE, enable_auto_commit=True, **config).stable(0, 1)
     scene.subscription.seek(P1, 12)
     scene.heartbeat("REBALANCE_IN_PROGRESS")
     scene.answer("OffsetCommit")
-    scene.subscription.seek(P1, 13)
     scene.join_accepted(generation=2)
+    return scene
+
+
+def committed(scene: Scene) -> list[tuple[int, int | None]]:
+    """Of each commit the generation, and where it leaves P1."""
+    offsets = [(sent.generation, sent.offsets.get(P1)) for sent in scene.sent(OffsetCommitRequest)]
+    return [(generation, where and where.offset) for generation, where in offsets]
+
+
+def test_M8_what_was_read_while_the_others_joined_is_committed_before_the_partition_goes() -> None:
+    scene = joining_again()
+    scene.subscription.seek(P1, 13)
+    scene.sync_accepted(P0)
+    assert scene.describe().rebalance == "PREPARE_REVOCATION"
+    assert scene.subscription.describe()[P1].state == "PENDING_REVOCATION"
+    assert scene.seen(RevokePartitions) == []
+    scene.answer("OffsetCommit")
+    assert committed(scene) == [(1, 12), (2, 13)]
+    assert scene.seen(RevokePartitions)[-1].partitions == (P1,)
+
+
+def test_M8_records_with_the_application_hold_the_commit_and_the_callback_back_until_it_polls() -> None:
+    scene = joining_again()
+    hand_out(scene, P1, 12, 20)
+    scene.sync_accepted(P0)
+    assert (scene.describe().rebalance, len(committed(scene))) == ("PREPARE_REVOCATION", 1)
+    hand_out(scene, P0, 10, 15)
+    scene.poll()
+    hand_out(scene, P0, 15, 25)
+    scene.poll()
+    assert committed(scene) == [(1, 12), (2, 20)]
+    scene.answer("OffsetCommit")
+    assert scene.describe().rebalance == "REVOKING_PARTITION"
+
+
+def test_M8_a_commit_that_fails_for_good_does_not_keep_the_partition() -> None:
+    scene = joining_again()
+    scene.subscription.seek(P1, 13)
+    scene.sync_accepted(P0)
+    scene.answer("OffsetCommit", "REBALANCE_IN_PROGRESS")
+    assert scene.describe().rebalance == "REVOKING_PARTITION"
+
+
+def test_M8_C2_who_loses_the_membership_meanwhile_commits_nothing_and_hears_that_all_is_lost() -> None:
+    scene = joining_again()
+    scene.subscription.seek(P1, 13)
+    scene.sync_accepted(P0)
+    scene.answer("OffsetCommit", "UNKNOWN_MEMBER_ID")
+    assert scene.seen(RevokePartitions)[-1].partitions == (P0, P1)
+    assert len(committed(scene)) == 2
+
+
+def test_Q4_the_callback_waits_for_the_commit_and_nothing_is_committed_twice() -> None:
+    scene = joining_again()
     scene.sync_accepted(P0)
     assert scene.describe().rebalance == "REVOKING_PARTITION"
     scene.revoked()
