@@ -1070,12 +1070,19 @@ _RULES: Final = (
         applies_to="any",
         level="should",
         statement=(
-            "FENCED_INSTANCE_ID on any request MUST end all group traffic and be raised to the application, "
-            "also for an async commit without callback."
+            "FENCED_INSTANCE_ID for the present identity SHOULD be final, on any request: it is raised to the "
+            "application, also for an async commit without callback, and at each poll from then on; no group request is "
+            "sent any more, above all no JoinGroup with the instance id and an empty member id, which takes the id back "
+            "from the process that has it: two such members fence each other for ever. What the application can do is "
+            "to close, or to leave and subscribe anew."
         ),
         sources=(
             "KIP-345",
             "KAFKA-16169 (PR 15437); franz-go #479",
+            "Kafka ConsumerCoordinator.invokeCompletedOffsetCommitCallbacks (asyncCommitFenced is never cleared)",
+            "Kafka AbstractCoordinator.JoinGroupResponseHandler, SyncGroupResponseHandler: always fatal, the id is kept; "
+            "HeartbeatResponseHandler forgets it (resetStateOnResponseError), so that the poll after the error joins with none",
+            "Kafka GroupMetadataManager: an unknown member id with a known instance id replaces the member",
         ),
         known_bugs=("P77",),
     ),

@@ -53,6 +53,7 @@ VARIABLES: Final[Mapping[str, Variable]] = _by_name(
     # of the rebalance
     Variable("subscribed", NO_YES, False, "state", "rebalance", doc="there is a subscription"),
     Variable("polled", NO_YES, False, "state", "rebalance", doc="the application has polled since it subscribed, was thrown an error, or let the poll interval expire"),
+    Variable("fenced", NO_YES, False, "state", "rebalance", doc="another process has the instance id: nothing is sent until the application has left, and subscribes anew"),
     Variable("identity", ("none", "id", "member"), "none", "state", "rebalance", doc="nothing; a member id without a generation; both"),
     Variable("owned", NO_YES, False, "state", "rebalance", doc="partitions are assigned"),
     Variable("will_own", NO_YES, False, "state", "rebalance", doc="the assignment in hand is not empty"),
@@ -342,6 +343,7 @@ EFFECTS: Final[Mapping[str, Effect]] = _by_name(
     Effect("subscribe", {"subscribed": "True", "polled": "False"}),
     Effect("note_poll", {"polled": "True"}),
     Effect("await_poll", {"polled": "False"}),
+    Effect("fence", {"fenced": "True", "polled": "False"}, ("coordinator_needless",)),
     Effect("need_coordinator", {}, ("coordinator_needed",)),
     Effect("need_no_coordinator", {}, ("coordinator_needless",)),
     Effect("back_off_join", {"join_backoff": "True"}),
@@ -396,7 +398,7 @@ EFFECTS: Final[Mapping[str, Effect]] = _by_name(
     Effect("lose_but_stay", {"lost": "True", "callback_running": "False", "keeps": "False", "join_backoff": "False", "will_own": "False"}, ("revocation_pending", "REVOKE_PARTITIONS"), doc="a rebalance is given up to leave: its partitions count as lost"),
     Effect(
         "leave",
-        {"leaving": "False", "subscribed": "False", "polled": "False", "join_backoff": "False", "follow_up": "False", "commit_step": "'none'", "preparing": "False", "will_own": "False", "keeps": "False"},
+        {"leaving": "False", "subscribed": "False", "polled": "False", "fenced": "False", "join_backoff": "False", "follow_up": "False", "commit_step": "'none'", "preparing": "False", "will_own": "False", "keeps": "False"},
         ("leave_needed",),
     ),
     # the timers

@@ -293,7 +293,7 @@ class Commits:
         if operation is None or operation.purpose is not Purpose.SYNC:
             self._context.report(error)
         if self._is_judged_by_membership():
-            self._core.membership.fenced()
+            self._core.membership.fenced(error)
         self._fail(sent, error)
 
     def refused(self, sent: Sent, code: ErrorCode, partitions: tuple[TopicPartition, ...]) -> None:

@@ -100,7 +100,10 @@ _ADVICE: dict[ErrorCode, str] = {
     ErrorCode.INCONSISTENT_GROUP_PROTOCOL: (
         "give all members of the group at least one assignor in common (partition_assignment_strategy)"
     ),
-    ErrorCode.FENCED_INSTANCE_ID: "give each process its own group_instance_id",
+    ErrorCode.FENCED_INSTANCE_ID: (
+        "give each process its own group_instance_id; this consumer sends nothing more: close it, or unsubscribe() "
+        "and subscribe() anew, which takes the id back"
+    ),
     ErrorCode.GROUP_MAX_SIZE_REACHED: "raise the broker's group.max.size or start fewer members",
     ErrorCode.UNSUPPORTED_VERSION: "the broker is too old for static membership: unset group_instance_id",
     ErrorCode.INVALID_GROUP_ID: "set a group_id that is not empty",

@@ -160,10 +160,11 @@ class Heartbeats:
         self._core.membership.lose_identity(keep_member_id=False)
 
     def fenced(self, code: ErrorCode) -> None:
-        """Another process has the same instance id: tell the application, and be silent until it polls again (X2)."""
+        """Another process has the same instance id: tell the application, and be silent from now on (rule X2)."""
         self._ended()
-        self._context.report(error_for(code, f"Heartbeat of instance {self._context.config.group_instance_id!r}"))
-        self._core.membership.fenced()
+        error = error_for(code, f"Heartbeat of instance {self._context.config.group_instance_id!r}")
+        self._context.report(error)
+        self._core.membership.fenced(error)
 
     def refused(self, code: ErrorCode) -> None:
         """Anything else surfaces; the heartbeats go on (rule H4)."""

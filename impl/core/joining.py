@@ -139,9 +139,8 @@ class Joining:
         self._refuse("JoinGroup", code)
 
     def join_fenced(self, code: ErrorCode) -> None:
-        """Another process has this instance id: told, and silent until the next poll (rule X2)."""
-        self._refuse("JoinGroup", code)
-        self._lose_identity(keep_member_id=False)
+        """Another process has this instance id: told, and silent from now on (rule X2)."""
+        self._fenced("JoinGroup", code)
 
     def backoff_over(self) -> None:
         """The next try may be made."""
@@ -215,9 +214,8 @@ class Joining:
         self._core.connection.forget(f"SyncGroup: {code.name}")
 
     def sync_fenced(self, code: ErrorCode) -> None:
-        """Another process has this instance id: told, and silent until the next poll (rule X2)."""
-        self._refuse("SyncGroup", code)
-        self._lose_identity(keep_member_id=False)
+        """Another process has this instance id: told, and silent from now on (rule X2)."""
+        self._fenced("SyncGroup", code)
 
     def sync_refused(self, code: ErrorCode) -> None:
         """The application is told; its next poll joins again."""
@@ -239,9 +237,14 @@ class Joining:
     def _wait_for_backoff(self) -> None:
         self._context.arm("join_backoff", self._context.config.retry_backoff_ms)
 
-    def _refuse(self, api: str, code: ErrorCode) -> None:
+    def _refuse(self, api: str, code: ErrorCode) -> KafkaError:
         config = self._context.config
-        self._await_poll(error_for(code, f"{api} of member {config.client_id!r} in group {config.group_id!r} refused"))
+        error = error_for(code, f"{api} of member {config.client_id!r} in group {config.group_id!r} refused")
+        self._await_poll(error)
+        return error
+
+    def _fenced(self, api: str, code: ErrorCode) -> None:
+        self._core.membership.fenced(self._refuse(api, code))
 
     def _await_poll(self, error: KafkaError) -> None:
         self.start_over()

@@ -23,6 +23,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from groupspec.impl.core.context import NOBODY, Identity
+from groupspec.impl.core.errors import KafkaError
 from groupspec.impl.core.events import AssignPartitions, CallbackKind, RevokePartitions, Subscribe
 from groupspec.impl.core.messages import TopicPartition
 
@@ -63,6 +64,7 @@ class Membership:
         self._wants_in = False  # from the first poll of a member that is subscribed until it has left
         self.preparing = False  # the rebalance has begun; JoinGroup has not been sent
         self.owned_generation = -1  # the generation that assigned what is owned (rule K1)
+        self._fencing: KafkaError | None = None  # another process has the instance id: final, until this one has left
         self._loss_due = False  # the identity went while a callback ran: what is owned is lost when it ends
         self._added: Partitions = ()  # what the assigned callback is about
         self.to_revoke: Partitions | None = None  # in PREPARE_REVOCATION: what goes when the commit is settled
@@ -102,6 +104,9 @@ class Membership:
 
     def polled(self) -> None:
         """What waited for the application goes on."""
+        if self._fencing is not None:
+            self._context.report(self._fencing)
+            return
         self.awaiting_poll = False
         self._wants_in = self._wants_in or self.is_subscribed()
 
@@ -285,7 +290,7 @@ class Membership:
         self._core.commits.membership_lost()
         self._context.identity = Identity(member_id=self._context.identity.member_id) if keep_member_id else NOBODY
         self.owned_generation = -1
-        self.rejoin_needed = self.is_subscribed() and not self._core.leaving.active
+        self.rejoin_needed = self.is_subscribed() and not self._core.leaving.active and self._fencing is None
         self._next_assignment = None
 
     def lose_owned(self) -> None:
@@ -299,9 +304,10 @@ class Membership:
         if self._core.leaving.active:
             self._core.leaving.released()
 
-    def fenced(self) -> None:
-        """Another process took over the instance id: silence until the application polls again (rule X2)."""
-        self.awaiting_poll = True
+    def fenced(self, error: KafkaError) -> None:
+        """Another process took over the instance id. To join again would take it back: each poll raises this (rule X2)."""
+        self._fencing = error
+        self.awaiting_poll, self._wants_in = True, False
         self.lose_identity(keep_member_id=False)
 
     def poll_interval_expired(self) -> None:
@@ -325,7 +331,7 @@ class Membership:
         self.owned_generation = -1
         self.rejoin_needed = self.rejoin_again = self.preparing = self._loss_due = self._wants_in = False
         self.rejoin_reason = ""
-        self._next_assignment = self.to_revoke = None
+        self._next_assignment = self.to_revoke = self._fencing = None
         self.awaiting_poll = True
         self._context.timers.disarm("join_backoff", "auto_commit")
         self.enter(RebalanceState.UNJOINED)

@@ -33,6 +33,7 @@ WATCHED: Final = (
     ModelVariable("revoke_due", NO_YES, False, (), "REVOKE_PARTITIONS waits for the polling thread, or is being handled there"),
     ModelVariable("assign_due", NO_YES, False, (), "ASSIGN_PARTITIONS waits for the polling thread, or is being handled there"),
     ModelVariable("may_join", NO_YES, False, (), "the application has polled since it subscribed, was thrown an error, or let its poll interval expire"),
+    ModelVariable("replaced", NO_YES, False, (), "another process has its instance id, and it has not left since"),
     ModelVariable("raised", NO_YES, False, (), "an ERROR has been queued by what happens now"),
     ModelVariable("given", ("none", "id", "member"), "none", (), "what the coordinator gave it, and nothing has ended: a member id, or that and a generation"),
     ModelVariable("said_goodbye", NO_YES, False, (), "a LeaveGroup has been sent by what happens now"),

@@ -26,7 +26,7 @@ _STAYS = "cooperative and @has and (retains or not takes)"
 _SUSPECT = (("@suspect", "True"),)
 _LATER = (("@heartbeat_out", "False"), ("@beat_due", "False"))
 _UNKNOWN = (*_OUTCAST, ("@given", "'none'"))
-_FENCED = (*_UNKNOWN, ("@may_join", "False"))
+_FENCED = (*_UNKNOWN, ("@may_join", "False"), ("@replaced", "True"))
 
 EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
     {
@@ -95,6 +95,7 @@ EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
             *_UNKNOWN,
             ("@lookup_out", "False"),
             ("@may_join", "False"),
+            ("@replaced", "False"),
             ("@asks_open", "False"),
             ("@lookup_rests", "'none'"),
             ("@suspect", "True"),
@@ -119,7 +120,7 @@ EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
             ("@enable_due", "@added_said and not @pending_said and @owned"),
         ),
         "application_polled": (
-            ("@may_join", "@subscribed"),
+            ("@may_join", "@subscribed and not @replaced"),
             ("@poll_late", "False"),
             ("@lookup_rests", "'none' if @lookup_rests == 'poll' else @lookup_rests"),
         ),
@@ -165,6 +166,7 @@ _GOODBYE: Final = (
 AFTER: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
     {
         **dict.fromkeys(_TOLD, (("errors-are-told", "@raised"),)),
+        "application_polled": (("errors-are-told", "@raised or not @replaced"),),
         **dict.fromkeys(_DOUBTED, (("suspect-is-forgotten", "not @suspect"),)),
         "partitions_revoked": (
             ("revoked-is-removed", "not @removal_due"),

@@ -21,6 +21,7 @@ WORDS: Final[Mapping[str, Entry]] = MappingProxyType(
         ),
         "JoinGroup": (
             (
+                ("fenced-says-nothing", "not @replaced"),
                 ("one-call", "@call_out == 'none'"),
                 ("to-a-known-coordinator", "@coordinator_known"),
                 ("callbacks-before-join", "not @revoke_due"),
@@ -37,6 +38,7 @@ WORDS: Final[Mapping[str, Entry]] = MappingProxyType(
         ),
         "SyncGroup": (
             (
+                ("fenced-says-nothing", "not @replaced"),
                 ("one-call", "@call_out == 'none'"),
                 ("to-a-known-coordinator", "@coordinator_known"),
                 ("sync-after-join", "@generation_unused"),
@@ -45,6 +47,7 @@ WORDS: Final[Mapping[str, Entry]] = MappingProxyType(
         ),
         "Heartbeat": (
             (
+                ("fenced-says-nothing", "not @replaced"),
                 ("one-heartbeat", "not @heartbeat_out"),
                 ("to-a-known-coordinator", "@coordinator_known"),
                 ("heartbeat-as-member", "@in_group and @identity == 'member'"),
@@ -62,6 +65,7 @@ WORDS: Final[Mapping[str, Entry]] = MappingProxyType(
         ),
         "OffsetCommit": (
             (
+                ("fenced-says-nothing", "not @replaced"),
                 ("one-commit", "not @commit_out"),
                 ("to-a-known-coordinator", "@coordinator_known"),
                 ("commit-what-is-owned", "@owned and @in_group and @identity == 'member' and not @lost"),
@@ -140,6 +144,7 @@ WORDS: Final[Mapping[str, Entry]] = MappingProxyType(
             (("leaves-if-asked", "@leave_asked"),),
             (
                 ("@leave_asked", "False"),
+                ("@replaced", "False"),
                 ("@left", "True"),
                 ("@call_out", "'none'"),
                 ("@generation_unused", "False"),
