@@ -14,8 +14,9 @@ no later than the application asks for the commit behind it: else that one would
 
 **As whom.** Member id and generation are read together when the request is sent, not when it was asked for (rule M1). A consumer that
 assigned its partitions itself commits as nobody: generation -1, no member id, no instance id (rules M1, X1, D8). Between JoinGroup and
-the answer to SyncGroup nothing is sent, nor by one that is not a member, nor for partitions that are not owned: the commit fails without
-a request (rule M7). When the membership is lost automatic commits end with it (rule C2).
+the answer to SyncGroup nothing is sent, nor by one that is not a member: the commit fails without a request (rule M7). Automatic commits
+cover what is owned; what the application names is committed as it says, whoever owns it: the coordinator accepts that of a member. When
+the membership is lost automatic commits end with it (rule C2).
 
 **The answer** is judged against the identity that the request was sent with (rule J9): if that is gone, a rejection only says how this
 commit ends, and in a round that it may be repeated after it.
@@ -63,7 +64,7 @@ class Commit(StateMachine):
     _PERSISTS = "(commit_purpose == 'sync' or commit_purpose == 'rebalance' or commit_purpose == 'close')"
     _MAY_BEGIN = "(standing == 'member' or standing == 'manual')"
     _ITS_TURN = "not behind and not unprocessed"
-    _ALLOWED = "(standing == 'manual' or (standing == 'member' and covers == 'owned'))"
+    _ALLOWED = "(standing == 'manual' or standing == 'member')"
     _SENDS = f"{_ITS_TURN} and covers != 'nothing' and {_ALLOWED} and coordinator_here and not commit_backs_off"
     _STALE_IN_ROUND = "not identity_kept and standing == 'in_round'"
 
@@ -80,7 +81,6 @@ class Commit(StateMachine):
     row(WAITING,     "turn_ended",                   SETTLED,   when=f"{_ITS_TURN} and covers == 'nothing'",                           do=["end_as_done"],           rules="M5 T3")
     row(WAITING,     "turn_ended",                   SETTLED,   when=f"{_ITS_TURN} and covers != 'nothing' and standing == 'in_round'", do=["end_as_rebalancing"],   rules="M7 M2")
     row(WAITING,     "turn_ended",                   SETTLED,   when=f"{_ITS_TURN} and covers != 'nothing' and standing == 'outside'", do=["end_as_failed"],         rules="M7 C2")
-    row(WAITING,     "turn_ended",                   SETTLED,   when=f"{_ITS_TURN} and covers == 'foreign' and standing == 'member'",  do=["end_as_failed"],         rules="M7")
     row(WAITING,     "turn_ended",                   SENT,      when=f"{_SENDS} and standing == 'member'",                             do=["send_commit_as_member"], rules="M1 D4")
     row(WAITING,     "turn_ended",                   SENT,      when=f"{_SENDS} and standing == 'manual'",                             do=["send_commit_as_nobody"], rules="M1 X1 D8 D4")
     # -- the answer

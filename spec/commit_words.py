@@ -10,14 +10,14 @@ from groupspec.spec.terms import NO_YES, Effect, Event, Variable
 
 _OWNER: Final = "commit"
 _STANDINGS: Final = ("outside", "in_round", "member", "manual")
-_COVERS: Final = ("nothing", "owned", "foreign")
+_COVERS: Final = ("nothing", "something")
 _BEGINNING: Final = ("covers_now", "behind_now")
 
 # fmt: off
 VARIABLES: Final = (
     Variable("commit_purpose", ("sync", "async", "timed", "rebalance", "close"), "sync", "state", _OWNER, doc="whose it is: the application's, which waits or does not; the interval's; a rebalance's that has begun; the last one of close()"),
     Variable("standing", _STANDINGS, "outside", "state", _OWNER, doc="what the consumer is to the group: nobody; a member whose JoinGroup or SyncGroup is out; a member; or it assigned its partitions itself"),
-    Variable("covers", _COVERS, "nothing", "state", _OWNER, doc="what it would commit: nothing; only what is owned; something that is not"),
+    Variable("covers", _COVERS, "nothing", "state", _OWNER, doc="what it would commit: nothing, or something"),
     Variable("coordinator_here", NO_YES, False, "state", _OWNER, doc="there is somebody to send it to"),
     Variable("commit_backs_off", NO_YES, False, "state", _OWNER, doc="the retry backoff after a failed attempt runs"),
     Variable("behind", NO_YES, False, "state", _OWNER, doc="an earlier commit is not done yet"),
@@ -25,7 +25,7 @@ VARIABLES: Final = (
     Variable("sent_as", ("nobody", "member"), "nobody", "state", _OWNER, doc="with which identity the last request went out: none at all, or member id and generation"),
     Variable("identity_kept", NO_YES, True, "state", _OWNER, doc="the identity that it was sent with is the consumer's still"),
     Variable("standing_now", _STANDINGS, "member", "input", doc="what the consumer has become"),
-    Variable("covers_now", _COVERS, "owned", "input", doc="what the commit covers as things are now"),
+    Variable("covers_now", _COVERS, "something", "input", doc="what the commit covers as things are now"),
     Variable("behind_now", NO_YES, False, "input", doc="an earlier commit is not done yet"),
     Variable("unprocessed_now", NO_YES, False, "input", doc="the application has records that it has not shown to have processed"),
     Variable("same_identity", NO_YES, True, "input", doc="member id and generation are what they were"),
@@ -90,7 +90,7 @@ EFFECTS: Final = (
     *(Effect(f"begin_{purpose}_commit", {"commit_purpose": f"'{purpose}'", "covers": "covers_now", "behind": "behind_now"}) for purpose in ("sync", "async", "timed", "close")),
     Effect("begin_rebalance_commit", {"commit_purpose": "'rebalance'", "covers": "covers_now", "behind": "behind_now", "unprocessed": "unprocessed_now"}),
     Effect("come_to_turn", {"behind": "False"}),
-    Effect("count_as_processed", {"unprocessed": "False", "covers": "'owned' if unprocessed and covers == 'nothing' else covers"}),
+    Effect("count_as_processed", {"unprocessed": "False", "covers": "'something' if unprocessed and covers == 'nothing' else covers"}),
     Effect("note_standing", {"standing": "standing_now", "covers": "covers_now", "identity_kept": "identity_kept and same_identity"}),
     Effect("have_coordinator", {"coordinator_here": "True"}),
     Effect("have_no_coordinator", {"coordinator_here": "False"}),

@@ -10,8 +10,9 @@ request that is to be sent again has to succeed in the end. "other" is every err
 "late" an answer to a request of an identity that the member has no more (rule J9); `TIMER` is the expiry of a timer, by the
 name of the event; `COMMAND` is something that the application does.
 
-Two entries are choices that Kafka's Java client makes differently: it repeats a ListOffsets that failed for an unknown reason,
-with a warning, and it keeps one metadata error at a time. Here the application is told of both.
+Three entries are choices that Kafka's classic Java client makes differently: it repeats a ListOffsets that failed for an unknown
+reason, with a warning, and it keeps one metadata error at a time; here the application is told of both. And it sends the commit
+of the interval although the one before is unanswered (ConsumerCoordinator.maybeAutoCommitOffsetsAsync); its KIP-848 client does not.
 
 Sources: Kafka ConsumerCoordinator (OffsetFetchResponseHandler, OffsetCommitResponseHandler), AbstractCoordinator
 (LeaveGroupResponseHandler, HeartbeatResponseHandler), OffsetFetcherUtils, FetchCollector, Metadata; KIP-62 for the session.
@@ -101,6 +102,8 @@ _LIST_OFFSETS: Final = "OffsetFetcherUtils.handleListOffsetResponse"
 _FETCH: Final = "FetchCollector.handleInitializeErrors"
 _METADATA: Final = "Metadata.handleMetadataResponse"
 _LEAVE: Final = "AbstractCoordinator.LeaveGroupResponseHandler"
+_NO_ANSWER: Final = "AbstractCoordinator.CoordinatorResponseHandler.onFailure"
+_INTERVAL: Final = "CommitRequestManager.maybeAutoCommitAsync"
 _COMMIT: Final = "ConsumerCoordinator.OffsetCommitResponseHandler"
 
 # fmt: off
@@ -169,7 +172,7 @@ ERRANDS: Final[tuple[Errand, ...]] = (
     Errand(COMMAND, "METADATA_UPDATE", "member", "metadata_asked", "J8", "Metadata.requestUpdate"),
     Errand(TIMER, "metadata_due", "member", "metadata_asked", "J8", "Metadata.timeToNextUpdate"),
     # Committing, and what is said of an identity of the past -----------------------------------------------------------
-    Errand(TIMER, "auto_commit_due", "member", "commit_sent", "M4 M5", "ConsumerCoordinator.maybeAutoCommitOffsetsAsync"),
+    Errand(TIMER, "auto_commit_due", "member", "commit_sent", "M4 M5", _INTERVAL),
     Errand("OffsetCommit", "late", "expelled", "commit_failed", "J9 M2", _COMMIT),
     Errand("OffsetCommit", "late", "rejoining", "commit_postponed", "J9 M2", _COMMIT),
     Errand("Heartbeat", "late", "rejoined", "session_prolonged", "J9 H1", "AbstractCoordinator.HeartbeatResponseHandler"),
@@ -185,10 +188,10 @@ ERRANDS: Final[tuple[Errand, ...]] = (
     Errand("LeaveGroup", "NONE", "unsubscribed", "nothing_more", "L1 D7", _LEAVE),
     Errand("LeaveGroup", "UNKNOWN_MEMBER_ID", "unsubscribed", "nothing_more", "L1 D1", _LEAVE),
     Errand("LeaveGroup", "other", "unsubscribed", "nothing_more", "L1", _LEAVE),
-    Errand("LeaveGroup", "NOT_COORDINATOR", "unsubscribed", "coordinator_forgotten", "D1 D7 L1", _LEAVE),
-    Errand("LeaveGroup", "COORDINATOR_NOT_AVAILABLE", "unsubscribed", "coordinator_forgotten", "D1 D7 L1", _LEAVE),
-    Errand("LeaveGroup", "DISCONNECTED", "unsubscribed", "coordinator_forgotten", "D1 D7 L1", _LEAVE),
-    Errand("LeaveGroup", "TIMED_OUT", "unsubscribed", "coordinator_forgotten", "D1 D7 L1", _LEAVE),
+    Errand("LeaveGroup", "NOT_COORDINATOR", "unsubscribed", "nothing_more", "L1", _LEAVE),
+    Errand("LeaveGroup", "COORDINATOR_NOT_AVAILABLE", "unsubscribed", "nothing_more", "L1", _LEAVE),
+    Errand("LeaveGroup", "DISCONNECTED", "unsubscribed", "coordinator_forgotten", "D1 D7 L1", _NO_ANSWER),
+    Errand("LeaveGroup", "TIMED_OUT", "unsubscribed", "coordinator_forgotten", "D1 D7 L1", _NO_ANSWER),
 )
 # fmt: on
 """The table. No two entries have the same happening in the same situation."""

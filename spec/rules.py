@@ -765,12 +765,14 @@ _RULES: Final = (
         applies_to="any",
         level="must",
         statement=(
-            "No commit MUST be sent for a partition that is not owned (stored offsets are cleared at revoke, "
-            "loss and assign), and no timed commit between JoinGroup and SyncGroup."
+            "No automatic commit MUST cover a partition that is not owned (stored offsets are cleared at revoke, "
+            "loss and assign); what the application itself names is its own affair. No commit is sent between "
+            "JoinGroup and the answer to SyncGroup, nor by one that is no member."
         ),
         sources=(
             "librdkafka #2782 (1.4.2) and 1.9.0 note",
             "librdkafka 1.7.0 note (timed auto commit)",
+            "Kafka ConsumerCoordinator.sendOffsetCommitRequest: generationIfStable, and no test of ownership",
         ),
         known_bugs=(
             "P52",

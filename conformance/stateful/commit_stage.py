@@ -99,10 +99,8 @@ class CommitStage:
     def covers(self, watched: Watched | None) -> str:
         """What a commit covers; None: what an automatic one would."""
         if watched is None or watched.future_id is None:
-            return "owned" if self.subscription.to_commit() else "nothing"
-        if watched.covers_nothing:
-            return "nothing"
-        return "owned" if self.standing == "manual" or SUBJECT in self.core.describe().owned else "foreign"
+            return "something" if self.subscription.to_commit() else "nothing"
+        return "nothing" if watched.covers_nothing else "something"
 
     def _asks(self, *apis: str) -> int | None:
         newest = reversed(self.open.items())

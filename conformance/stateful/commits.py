@@ -80,9 +80,8 @@ class CommitAdapter(CommitStage):
         if told["behind_now"] and not (self.knows_coordinator and self.standing in ("member", "manual")):
             return False
         if event in _CALLED:
-            owned = self.standing == "manual" or SUBJECT in self.core.describe().owned
-            return told["covers_now"] == "nothing" or (told["covers_now"] == "owned") is owned
-        if told["covers_now"] == "foreign" or SUBJECT not in self.subscription.describe():
+            return True
+        if SUBJECT not in self.subscription.describe():
             return False
         if event == "auto_commit_due" and told["behind_now"]:
             return False
@@ -208,7 +207,7 @@ class CommitAdapter(CommitStage):
             case "commit_backoff_elapsed" | "commit_deadline_expired":
                 self._expire(event.removesuffix("_elapsed").removesuffix("_expired"))
             case "commit_standing_changed":
-                self._stand(str(told["standing_now"]), bool(told["same_identity"]), told["covers_now"] != "foreign")
+                self._stand(str(told["standing_now"]), bool(told["same_identity"]), told["covers_now"] != "nothing")
             case "rebalance_given_up":
                 self._leave()
                 self._give(impl.Subscribe((TOPIC,)))
@@ -227,8 +226,8 @@ class CommitAdapter(CommitStage):
             assert self.watched.future_id is not None
             self._give(impl.Commit(offsets, self.watched.future_id, deadline))
             return
-        self._consume(bool(told["covers_now"] == "owned"), bool(told.get("unprocessed_now", False)))
-        begun = told["covers_now"] == "owned" or told.get("unprocessed_now") or event == "close_commit_due"
+        self._consume(bool(told["covers_now"] == "something"), bool(told.get("unprocessed_now", False)))
+        begun = told["covers_now"] == "something" or told.get("unprocessed_now") or event == "close_commit_due"
         self.watched = Watched(None, event) if begun else None
         if event == "auto_commit_due":
             self._give(impl.TimerExpired("auto_commit"))

@@ -226,12 +226,6 @@ class Commits:
                 "if processing takes longer than max_poll_interval_ms between polls, raise that or lower max_poll_records",
                 ErrorCode.UNKNOWN_MEMBER_ID,
             )
-        foreign = sorted(set(offsets) - set(membership.owned()))
-        if foreign:
-            return CommitFailedError(
-                f"Commit for {', '.join(map(str, foreign))}: not assigned to this member any more",
-                ErrorCode.ILLEGAL_GENERATION,
-            )
         return None
 
     def _identity(self) -> Identity:

@@ -213,8 +213,8 @@ HANDLERS: dict[Key, Handler] = {
     # LeaveGroup --------------------------------------------------------------------------------------------------------
     ("LeaveGroup", "NONE"):                      left,
     ("LeaveGroup", "UNKNOWN_MEMBER_ID"):         left,
-    ("LeaveGroup", "NOT_COORDINATOR"):           left_coordinator_gone,
-    ("LeaveGroup", "COORDINATOR_NOT_AVAILABLE"): left_coordinator_gone,
+    ("LeaveGroup", "NOT_COORDINATOR"):           left,
+    ("LeaveGroup", "COORDINATOR_NOT_AVAILABLE"): left,
     ("LeaveGroup", "DISCONNECTED"):              left_coordinator_gone,
     ("LeaveGroup", "TIMED_OUT"):                 left_coordinator_gone,
     ("LeaveGroup", "other"):                     left,

@@ -46,7 +46,7 @@ _OF = {name: vocabulary.VARIABLES[name].domain for name in ("commit_purpose", "s
 _WATCHED: Final = (
     ModelVariable("asked", ("nothing", *_OF["commit_purpose"]), "nothing", (), "whose commit is under way"),
     ModelVariable("stands", _OF["standing"], "outside", (), "what the consumer is to the group"),
-    ModelVariable("offsets", _OF["covers"], "nothing", (), "what would be committed: nothing, what is owned, what is not"),
+    ModelVariable("offsets", _OF["covers"], "nothing", (), "what would be committed: nothing, or something"),
     ModelVariable("somebody", NO_YES, False, (), "a coordinator is known"),
     ModelVariable("earlier", NO_YES, False, (), "commits that were asked for before are under way"),
     ModelVariable("handed_out", NO_YES, False, (), "the application has records that it has not shown to have processed"),
@@ -62,7 +62,7 @@ PERSISTS: Final = "(asked == 'sync' or asked == 'rebalance' or asked == 'close')
 """Who asked waits, until a deadline; the others' commits are tried once (rules M3, D3)."""
 AUTOMATIC: Final = "(asked == 'timed' or asked == 'rebalance' or asked == 'close')"
 IN_TURN: Final = "not earlier and not handed_out"
-MAY_BE_SENT: Final = "(stands == 'manual' or stands == 'member' and offsets == 'owned')"
+MAY_BE_SENT: Final = "(stands == 'manual' or stands == 'member')"
 DUE: Final = f"asked != 'nothing' and request == 'none' and {IN_TURN} and offsets != 'nothing' and {MAY_BE_SENT} and somebody and not resting"
 """When the request may leave, and must."""
 _OUTDATED: Final = "not same_since and stands == 'in_round'"
@@ -111,7 +111,7 @@ ENDINGS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "commit_fenced": "not same_since and stands != 'in_round'",
             "commit_standing_changed": AUTOMATIC,
             "rebalance_given_up": "asked == 'rebalance'",
-            "turn_ended": f"{IN_TURN} and (offsets != 'nothing' and stands == 'outside' or offsets == 'foreign' and stands == 'member')",
+            "turn_ended": f"{IN_TURN} and offsets != 'nothing' and stands == 'outside'",
         },
         "COMMIT_FENCED": {"commit_fenced": "same_since"},
         "COMMIT_TIMED_OUT": {"commit_deadline_expired": PERSISTS},
@@ -157,7 +157,7 @@ _EVENTS: Final[Mapping[str, _Note]] = MappingProxyType(
         "rebalance_commit_due": ("True", f"{_NOBODYS} and auto_commit and stands == 'member' and (covers_now != 'nothing' or unprocessed_now)", (("asked", "'rebalance'"), ("handed_out", "unprocessed_now"), *_BEGUN)),
         "close_commit_due": ("True", f"{_NOBODYS} and auto_commit and (stands == 'member' or stands == 'manual')", (("asked", "'close'"), *_BEGUN)),
         "earlier_commits_done": ("True", "earlier", (("earlier", "False"),)),
-        "application_polled": ("True", "handed_out", (("handed_out", "False"), ("offsets", "'owned' if offsets == 'nothing' else offsets"))),
+        "application_polled": ("True", "handed_out", (("handed_out", "False"), ("offsets", "'something' if offsets == 'nothing' else offsets"))),
         "commit_standing_changed": ("True", "True", (("stands", "standing_now"), ("offsets", "covers_now"), ("same_since", "same_since and same_identity"), ("owed", f"owed or standing_now == 'outside' and {AUTOMATIC}"))),
         "coordinator_found": ("True", "True", (("somebody", "True"),)),
         "coordinator_lost": ("True", "True", (("somebody", "False"), *_FAILED)),

@@ -157,13 +157,13 @@ def _beginnings(code: MachineCode, taken: str) -> Iterator[Action]:
     free, may = "asked[i] == 'nothing'", f"not {_WAITS}"
     member = "standing[i] == 'member'"
     begins = {
-        "commit_sync_called": ("sync", may, "'owned'"),
+        "commit_sync_called": ("sync", may, "'something'"),
         "commit_sync_called_with_nothing": ("sync", may, "'nothing'"),
-        "commit_async_called": ("async", may, "'owned'"),
+        "commit_async_called": ("async", may, "'something'"),
         "commit_async_called_with_nothing": ("async", may, "'nothing'"),
-        "auto_commit_due": ("timed", conjunction(member, f"not {_any(AUTOMATIC.format('j'))}"), "'owned'"),
-        "rebalance_commit_due": ("rebalance", f"{member} and not {_LATER_ONES}", "'nothing' if handed_out else 'owned'"),
-        "close_commit_due": ("close", conjunction(member, may, _NO_REBALANCE), "'owned'"),
+        "auto_commit_due": ("timed", conjunction(member, f"not {_any(AUTOMATIC.format('j'))}"), "'something'"),
+        "rebalance_commit_due": ("rebalance", f"{member} and not {_LATER_ONES}", "'nothing' if handed_out else 'something'"),
+        "close_commit_due": ("close", conjunction(member, may, _NO_REBALANCE), "'something'"),
     }  # fmt: skip
     for name, (purpose, guard, covers) in begins.items():
         event = name.removesuffix("_with_nothing")

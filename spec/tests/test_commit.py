@@ -92,14 +92,6 @@ def test_M7_in_a_round_and_outside_of_the_group_a_commit_fails_without_a_request
     assert story.state == "SETTLED"
 
 
-def test_M7_nothing_is_committed_that_is_not_owned() -> None:
-    story = Story()
-    assert story.happens("commit_async_called", covers_now="foreign") == ("COMMIT_FAILED",)
-    story.happens("commit_sync_called", behind_now=True)
-    story.happens("commit_standing_changed", covers_now="foreign")
-    assert story.happens("earlier_commits_done") == ("COMMIT_FAILED",)
-
-
 def test_M6_a_commit_waits_for_those_before_it_even_to_fail() -> None:
     story = Story()
     assert story.happens("commit_sync_called", behind_now=True) == ()

@@ -23,7 +23,6 @@ _BREAKERS: Final[tuple[tuple[str, str, Which, Change, str], ...]] = (
     ("M4-row-unprocessed",     "M4",    cell(WAITING, "turn_ended"),                                guard("not unprocessed and ", ""),   "The commit before a rebalance does not wait for the poll that says what is processed."),
     ("M5-row-commit-nothing",  "M5",    cell(WAITING, "turn_ended", guard="covers == 'nothing'"),   doing("end_as_done", "end_as_failed"), "A commit of nothing fails."),
     ("M6-row-overtakes",       "M6",    cell(WAITING, "turn_ended"),                                guard("not behind and ", ""),        "A commit does not wait for those before it."),
-    ("M7-row-foreign",         "M7",    cell(WAITING, "turn_ended", guard="'foreign'"),             doing("end_as_failed", "end_as_done"), "A commit of what is not owned is said to have succeeded."),
     ("M7-row-in-a-round",      "M7",    cell(WAITING, "turn_ended", guard="'in_round'"),            doing("end_as_rebalancing", "end_as_done"), "A commit during a round is said to have succeeded."),
     ("T3-row-no-end",          "T3",    cell(SENT, "commit_refused"),                               ignored,                             "A refused commit is never ended."),
 )

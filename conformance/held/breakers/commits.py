@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from groupspec.conformance.held.breaker import Method, around, breaker, instead, nothing, on_answer
 from groupspec.impl.callbacks import Callbacks
 from groupspec.impl.core.commits import Commits, Operation, Purpose
@@ -217,17 +215,18 @@ def commit_callbacks_wait_for_the_next_poll() -> None:
 
 
 @breaker("P52", "M7")
-def anything_may_be_committed() -> None:
-    """A commit for a partition of somebody else's is sent."""
+def what_was_stored_survives_the_revocation() -> None:
+    """An automatic commit covers what was consumed of partitions that have gone since."""
 
     def make(original: Method) -> Method:
-        def refusal(self: Commits, offsets: Mapping[object, object]) -> object:
-            owned = set(self._core.membership.owned())
-            return original(self, {p: o for p, o in offsets.items() if p in owned} if offsets else offsets)
+        def to_commit(self: SubscriptionState) -> dict[object, object]:
+            stored = self.__dict__.setdefault("_stored", {})
+            stored.update(original(self))
+            return dict(stored)
 
-        return refusal
+        return to_commit
 
-    around(Commits, "_refusal", make)
+    around(SubscriptionState, "to_commit", make)
 
 
 @breaker("P53", "M7")

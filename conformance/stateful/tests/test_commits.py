@@ -42,13 +42,15 @@ def walk(rebalance: str, number: int, known: dict[str, list[Offer]]) -> CommitLo
     run = CommitLockstep(member, start, CommitAdapter(member, start))
     if number % 5:
         run.offer(_offer("coordinator_found"))
-        run.offer(_offer("commit_standing_changed", standing_now="member", covers_now="owned", same_identity=False))
+        run.offer(_offer("commit_standing_changed", standing_now="member", covers_now="something", same_identity=False))
         begin = choices.choice(AUTOMATIC if automatic else CALLED)
         more: dict[str, Value] = {"unprocessed_now": False} if begin == "rebalance_commit_due" else {}
-        run.offer(_offer(begin, covers_now="owned", behind_now=False, **more))
+        run.offer(_offer(begin, covers_now="something", behind_now=False, **more))
         if number % 5 in (2, 3):
             standing = "in_round" if number % 5 == 2 and not automatic else choices.choice(("outside", "member"))
-            run.offer(_offer("commit_standing_changed", standing_now=standing, covers_now="owned", same_identity=False))
+            run.offer(
+                _offer("commit_standing_changed", standing_now=standing, covers_now="something", same_identity=False)
+            )
             run.offer(_offer(choices.choice(ANSWERS), current=True), choices.randrange(8))
         elif number % 5 == 4:
             event = choices.choice((*ANSWERS, *ANSWERS, "coordinator_lost", "rebalance_given_up", "stopped"))
@@ -109,7 +111,7 @@ def _never_again(self: Commits, operation: Operation, code: ErrorCode) -> None:
         pytest.param("_awaits_poll", lambda self, operation: False, id="M4-records that nobody has processed"),
         pytest.param("membership_lost", lambda self: None, id="C2-what is lost is committed"),
         pytest.param("deadline_over", lambda self: None, id="M3-L2-no deadline"),
-        pytest.param("_refusal", lambda self, offsets: None, id="M7-not owned, in a round, no member"),
+        pytest.param("_refusal", lambda self, offsets: None, id="M7-in a round, no member"),
         pytest.param("commit_before_close", lambda self, deadline_ms: None, id="L5-no last commit"),
         pytest.param("interval_over", lambda self: None, id="M5-no interval"),
         pytest.param("rebalance_abandoned", lambda self: None, id="L2-a commit for a rebalance that is given up"),

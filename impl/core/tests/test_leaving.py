@@ -71,8 +71,17 @@ def test_D1_an_unanswered_leave_forgets_the_coordinator() -> None:
     scene = Scene().stable(0)
     scene.do(Unsubscribe(1))
     scene.revoked()
-    scene.answer("LeaveGroup", "NOT_COORDINATOR")
+    scene.answer("LeaveGroup", "DISCONNECTED")
     assert scene.describe().connection == "INITIALIZED"
+
+
+@pytest.mark.parametrize("error", ["NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE"])
+def test_L1_what_a_coordinator_says_to_a_leave_makes_no_difference(error: str) -> None:
+    scene = Scene().stable(0)
+    scene.do(Unsubscribe(1))
+    scene.revoked()
+    scene.answer("LeaveGroup", error)
+    assert scene.describe().connection == "STABLE"
 
 
 def test_L2_close_ends_with_its_deadline_when_nobody_answers() -> None:
