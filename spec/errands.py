@@ -12,7 +12,8 @@ name of the event; `COMMAND` is something that the application does.
 
 Three entries are choices that Kafka's classic Java client makes differently: it repeats a ListOffsets that failed for an unknown
 reason, with a warning, and it keeps one metadata error at a time; here the application is told of both. And it sends the commit
-of the interval although the one before is unanswered (ConsumerCoordinator.maybeAutoCommitOffsetsAsync); its KIP-848 client does not.
+of the interval although the one before is unanswered (ConsumerCoordinator.maybeAutoCommitOffsetsAsync), which its KIP-848
+client does not.
 
 Sources: Kafka ConsumerCoordinator (OffsetFetchResponseHandler, OffsetCommitResponseHandler), AbstractCoordinator
 (LeaveGroupResponseHandler, HeartbeatResponseHandler), OffsetFetcherUtils, FetchCollector, Metadata; KIP-62 for the session.

@@ -20,7 +20,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model f570e5dec5960c75f6931d9181d08fddf2beee5f6db086aca9f2e330ce605a3d
+// Model 31beae00930507186c6aa89f6f6a4b066d8bd40da50824b367dfc7b93a238f86
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -67,32 +67,33 @@
 #define to_a_known_coordinator   38
 #define callbacks_before_join    39
 #define join_needs_a_poll        40
-#define join_waits               41
-#define commit_comes_first       42
-#define sync_after_join          43
-#define heartbeat_as_member      44
-#define heartbeat_when_due       45
-#define leaves_if_asked          46
-#define leave_once               47
-#define static_stays             48
-#define commit_what_is_owned     49
-#define no_commit_in_a_rebalance 50
-#define callbacks_alternate      51
-#define commit_if_configured     52
-#define commit_waits             53
-#define commit_ends_once         54
-#define lost_was_owned           55
-#define lost_by_losing           56
-#define paused_before_revoked    57
-#define added_before_assigned    58
-#define revoked_for_cause        59
-#define taken_is_revoked         60
-#define goodbye_is_said          61
-#define revoked_is_removed       62
-#define assigned_is_enabled      63
-#define forget_then_fail         64
-#define errors_are_told          65
-#define stalled_member_leaves    66
+#define fenced_says_nothing      41
+#define join_waits               42
+#define commit_comes_first       43
+#define sync_after_join          44
+#define heartbeat_as_member      45
+#define heartbeat_when_due       46
+#define leaves_if_asked          47
+#define leave_once               48
+#define static_stays             49
+#define commit_what_is_owned     50
+#define no_commit_in_a_rebalance 51
+#define callbacks_alternate      52
+#define commit_if_configured     53
+#define commit_waits             54
+#define commit_ends_once         55
+#define lost_was_owned           56
+#define lost_by_losing           57
+#define paused_before_revoked    58
+#define added_before_assigned    59
+#define revoked_for_cause        60
+#define taken_is_revoked         61
+#define goodbye_is_said          62
+#define revoked_is_removed       63
+#define assigned_is_enabled      64
+#define forget_then_fail         65
+#define errors_are_told          66
+#define stalled_member_leaves    67
 
 // Variables. Arrays begin at 0, members and partitions at 1: what lies at 0 is never used.
 byte timeouts = STOPPED;  // state of timeouts
@@ -101,6 +102,7 @@ bool poll_overdue = false;  // the poll interval has expired, and nothing has re
 byte rebalance = UNJOINED;  // state of rebalance
 bool subscribed = false;  // there is a subscription
 bool polled = false;  // the application has polled since it subscribed, was thrown an error, or let the poll interval expire
+bool fenced = false;  // another process has the instance id: nothing is sent until the application has left, and subscribes anew
 byte identity = none;  // nothing; a member id without a generation; both
 bool owned = false;  // partitions are assigned
 bool will_own = false;  // the assignment in hand is not empty
@@ -129,6 +131,7 @@ bool in_group = false;  // the last JoinGroup was answered, and nothing since ha
 bool revoke_due = false;  // REVOKE_PARTITIONS waits for the polling thread, or is being handled there
 bool assign_due = false;  // ASSIGN_PARTITIONS waits for the polling thread, or is being handled there
 bool may_join = false;  // the application has polled since it subscribed, was thrown an error, or let its poll interval expire
+bool replaced = false;  // another process has its instance id, and it has not left since
 bool raised = false;  // an ERROR has been queued by what happens now
 byte given = none;  // what the coordinator gave it, and nothing has ended: a member id, or that and a generation
 bool said_goodbye = false;  // a LeaveGroup has been sent by what happens now
@@ -237,6 +240,13 @@ byte fault = none;  // the first assertion that failed
 // Source: KAFKA-17154
 // Rules: J7, P3, X2
 #define holds_join_needs_a_poll (fault != join_needs_a_poll)
+
+// fenced-says-nothing (invariant): Who was fenced sends nothing more, and above all no JoinGroup, until it
+// has left and subscribed anew.
+// Source: KIP-345
+// Source: Kafka ConsumerCoordinator.invokeCompletedOffsetCommitCallbacks
+// Rules: X2
+#define holds_fenced_says_nothing (fault != fenced_says_nothing)
 
 // join-waits (invariant): After a JoinGroup or SyncGroup that the coordinator did not take, the next
 // JoinGroup waits for the retry backoff.
@@ -572,6 +582,12 @@ byte fault = none;  // the first assertion that failed
 // Rules: J7, P2
 #define holds_may_join (may_join == polled)
 
+// fencing-is-final (invariant): Who was fenced stays so until it has left.
+// Source: KIP-345
+// Source: Kafka ConsumerCoordinator.invokeCompletedOffsetCommitCallbacks
+// Rules: X2
+#define holds_fencing_is_final (fenced == replaced)
+
 // identity-is-given (invariant): The member keeps the id and the generation that it was given until the
 // coordinator disowns them or it leaves; a generation that is disowned leaves it the id.
 // Source: KAFKA-13214
@@ -650,7 +666,7 @@ byte fault = none;  // the first assertion that failed
 
 // Says once that an invariant was violated or that a state was reached; the search goes on.
 c_code {
-  static char noted[83];
+  static char noted[85];
   static void note(int n, const char *what) {
     if (!noted[n]) { noted[n] = 1; printf("groupspec: %s\n", what); }
   }
@@ -671,76 +687,78 @@ inline look() {
   if :: !holds_to_a_known_coordinator -> c_code { note(11, "violated to-a-known-coordinator"); } :: else fi;
   if :: !holds_callbacks_before_join -> c_code { note(12, "violated callbacks-before-join"); } :: else fi;
   if :: !holds_join_needs_a_poll -> c_code { note(13, "violated join-needs-a-poll"); } :: else fi;
-  if :: !holds_join_waits -> c_code { note(14, "violated join-waits"); } :: else fi;
-  if :: !holds_commit_comes_first -> c_code { note(15, "violated commit-comes-first"); } :: else fi;
-  if :: !holds_sync_after_join -> c_code { note(16, "violated sync-after-join"); } :: else fi;
-  if :: !holds_heartbeat_as_member -> c_code { note(17, "violated heartbeat-as-member"); } :: else fi;
-  if :: !holds_heartbeat_when_due -> c_code { note(18, "violated heartbeat-when-due"); } :: else fi;
-  if :: !holds_leaves_if_asked -> c_code { note(19, "violated leaves-if-asked"); } :: else fi;
-  if :: !holds_leave_once -> c_code { note(20, "violated leave-once"); } :: else fi;
-  if :: !holds_static_stays -> c_code { note(21, "violated static-stays"); } :: else fi;
-  if :: !holds_commit_what_is_owned -> c_code { note(22, "violated commit-what-is-owned"); } :: else fi;
-  if :: !holds_no_commit_in_a_rebalance -> c_code { note(23,
+  if :: !holds_fenced_says_nothing -> c_code { note(14, "violated fenced-says-nothing"); } :: else fi;
+  if :: !holds_join_waits -> c_code { note(15, "violated join-waits"); } :: else fi;
+  if :: !holds_commit_comes_first -> c_code { note(16, "violated commit-comes-first"); } :: else fi;
+  if :: !holds_sync_after_join -> c_code { note(17, "violated sync-after-join"); } :: else fi;
+  if :: !holds_heartbeat_as_member -> c_code { note(18, "violated heartbeat-as-member"); } :: else fi;
+  if :: !holds_heartbeat_when_due -> c_code { note(19, "violated heartbeat-when-due"); } :: else fi;
+  if :: !holds_leaves_if_asked -> c_code { note(20, "violated leaves-if-asked"); } :: else fi;
+  if :: !holds_leave_once -> c_code { note(21, "violated leave-once"); } :: else fi;
+  if :: !holds_static_stays -> c_code { note(22, "violated static-stays"); } :: else fi;
+  if :: !holds_commit_what_is_owned -> c_code { note(23, "violated commit-what-is-owned"); } :: else fi;
+  if :: !holds_no_commit_in_a_rebalance -> c_code { note(24,
       "violated no-commit-in-a-rebalance"); } :: else fi;
-  if :: !holds_callbacks_alternate -> c_code { note(24, "violated callbacks-alternate"); } :: else fi;
-  if :: !holds_commit_if_configured -> c_code { note(25, "violated commit-if-configured"); } :: else fi;
-  if :: !holds_commit_waits -> c_code { note(26, "violated commit-waits"); } :: else fi;
-  if :: !holds_commit_ends_once -> c_code { note(27, "violated commit-ends-once"); } :: else fi;
-  if :: !holds_lost_was_owned -> c_code { note(28, "violated lost-was-owned"); } :: else fi;
-  if :: !holds_lost_by_losing -> c_code { note(29, "violated lost-by-losing"); } :: else fi;
-  if :: !holds_paused_before_revoked -> c_code { note(30, "violated paused-before-revoked"); } :: else fi;
-  if :: !holds_added_before_assigned -> c_code { note(31, "violated added-before-assigned"); } :: else fi;
-  if :: !holds_revoked_for_cause -> c_code { note(32, "violated revoked-for-cause"); } :: else fi;
-  if :: !holds_taken_is_revoked -> c_code { note(33, "violated taken-is-revoked"); } :: else fi;
-  if :: !holds_goodbye_is_said -> c_code { note(34, "violated goodbye-is-said"); } :: else fi;
-  if :: !holds_revoked_is_removed -> c_code { note(35, "violated revoked-is-removed"); } :: else fi;
-  if :: !holds_assigned_is_enabled -> c_code { note(36, "violated assigned-is-enabled"); } :: else fi;
-  if :: !holds_forget_then_fail -> c_code { note(37, "violated forget-then-fail"); } :: else fi;
-  if :: !holds_errors_are_told -> c_code { note(38, "violated errors-are-told"); } :: else fi;
-  if :: !holds_stalled_member_leaves -> c_code { note(39, "violated stalled-member-leaves"); } :: else fi;
-  if :: !holds_lookup_is_out -> c_code { note(40, "violated lookup-is-out"); } :: else fi;
-  if :: !holds_need_is_pursued -> c_code { note(41, "violated need-is-pursued"); } :: else fi;
-  if :: !holds_question_is_kept -> c_code { note(42, "violated question-is-kept"); } :: else fi;
-  if :: !holds_lookup_rest_is_kept -> c_code { note(43, "violated lookup-rest-is-kept"); } :: else fi;
-  if :: !holds_due_heartbeat_is_kept -> c_code { note(44, "violated due-heartbeat-is-kept"); } :: else fi;
-  if :: !holds_late_poll_is_kept -> c_code { note(45, "violated late-poll-is-kept"); } :: else fi;
-  if :: !holds_no_need_outside -> c_code { note(46, "violated no-need-outside"); } :: else fi;
-  if :: !holds_coordinator_is_known -> c_code { note(47, "violated coordinator-is-known"); } :: else fi;
-  if :: !holds_member_needs_it -> c_code { note(48, "violated member-needs-it"); } :: else fi;
-  if :: !holds_join_is_out -> c_code { note(49, "violated join-is-out"); } :: else fi;
-  if :: !holds_sync_is_out -> c_code { note(50, "violated sync-is-out"); } :: else fi;
-  if :: !holds_wants_to_join -> c_code { note(51, "violated wants-to-join"); } :: else fi;
-  if :: !holds_join_backoff_is_kept -> c_code { note(52, "violated join-backoff-is-kept"); } :: else fi;
-  if :: !holds_announced_is_pursued -> c_code { note(53, "violated announced-is-pursued"); } :: else fi;
-  if :: !holds_prepared_joins -> c_code { note(54, "violated prepared-joins"); } :: else fi;
-  if :: !holds_follow_up_is_kept -> c_code { note(55, "violated follow-up-is-kept"); } :: else fi;
-  if :: !holds_revoked_goes_on -> c_code { note(56, "violated revoked-goes-on"); } :: else fi;
-  if :: !holds_commit_ends -> c_code { note(57, "violated commit-ends"); } :: else fi;
-  if :: !holds_commit_is_out -> c_code { note(58, "violated commit-is-out"); } :: else fi;
-  if :: !holds_commit_backoff_is_kept -> c_code { note(59, "violated commit-backoff-is-kept"); } :: else fi;
-  if :: !holds_commit_is_pursued -> c_code { note(60, "violated commit-is-pursued"); } :: else fi;
-  if :: !holds_revoke_is_due -> c_code { note(61, "violated revoke-is-due"); } :: else fi;
-  if :: !holds_assign_is_due -> c_code { note(62, "violated assign-is-due"); } :: else fi;
-  if :: !holds_told_is_enabled -> c_code { note(63, "violated told-is-enabled"); } :: else fi;
-  if :: !holds_heartbeats_run -> c_code { note(64, "violated heartbeats-run"); } :: else fi;
-  if :: !holds_heartbeat_is_out -> c_code { note(65, "violated heartbeat-is-out"); } :: else fi;
-  if :: !holds_overdue_heartbeat_waits -> c_code { note(66, "violated overdue-heartbeat-waits"); } :: else fi;
-  if :: !holds_overdue_poll_waits -> c_code { note(67, "violated overdue-poll-waits"); } :: else fi;
-  if :: !holds_may_join -> c_code { note(68, "violated may-join"); } :: else fi;
-  if :: !holds_identity_is_given -> c_code { note(69, "violated identity-is-given"); } :: else fi;
-  if :: !holds_lost_without_id -> c_code { note(70, "violated lost-without-id"); } :: else fi;
-  if :: !holds_leave_is_pursued -> c_code { note(71, "violated leave-is-pursued"); } :: else fi;
-  if :: !holds_callback_is_running -> c_code { note(72, "violated callback-is-running"); } :: else fi;
-  if :: !holds_callback_stays -> c_code { note(73, "violated callback-stays"); } :: else fi;
-  if :: !holds_owns_what_it_has -> c_code { note(74, "violated owns-what-it-has"); } :: else fi;
-  if :: !holds_owns_nothing_outside -> c_code { note(75, "violated owns-nothing-outside"); } :: else fi;
-  if :: !holds_lost_is_told -> c_code { note(76, "violated lost-is-told"); } :: else fi;
-  if :: holds_reaches_assigning -> c_code { note(77, "reached reaches-assigning"); } :: else fi;
-  if :: holds_reaches_lost -> c_code { note(78, "reached reaches-lost"); } :: else fi;
-  if :: holds_reaches_leaving -> c_code { note(79, "reached reaches-leaving"); } :: else fi;
-  if :: holds_reaches_second_loss -> c_code { note(80, "reached reaches-second-loss"); } :: else fi;
-  if :: holds_reaches_blocked_commit -> c_code { note(81, "reached reaches-blocked-commit"); } :: else fi;
-  if :: holds_reaches_poll_while_lost -> c_code { note(82, "reached reaches-poll-while-lost"); } :: else fi;
+  if :: !holds_callbacks_alternate -> c_code { note(25, "violated callbacks-alternate"); } :: else fi;
+  if :: !holds_commit_if_configured -> c_code { note(26, "violated commit-if-configured"); } :: else fi;
+  if :: !holds_commit_waits -> c_code { note(27, "violated commit-waits"); } :: else fi;
+  if :: !holds_commit_ends_once -> c_code { note(28, "violated commit-ends-once"); } :: else fi;
+  if :: !holds_lost_was_owned -> c_code { note(29, "violated lost-was-owned"); } :: else fi;
+  if :: !holds_lost_by_losing -> c_code { note(30, "violated lost-by-losing"); } :: else fi;
+  if :: !holds_paused_before_revoked -> c_code { note(31, "violated paused-before-revoked"); } :: else fi;
+  if :: !holds_added_before_assigned -> c_code { note(32, "violated added-before-assigned"); } :: else fi;
+  if :: !holds_revoked_for_cause -> c_code { note(33, "violated revoked-for-cause"); } :: else fi;
+  if :: !holds_taken_is_revoked -> c_code { note(34, "violated taken-is-revoked"); } :: else fi;
+  if :: !holds_goodbye_is_said -> c_code { note(35, "violated goodbye-is-said"); } :: else fi;
+  if :: !holds_revoked_is_removed -> c_code { note(36, "violated revoked-is-removed"); } :: else fi;
+  if :: !holds_assigned_is_enabled -> c_code { note(37, "violated assigned-is-enabled"); } :: else fi;
+  if :: !holds_forget_then_fail -> c_code { note(38, "violated forget-then-fail"); } :: else fi;
+  if :: !holds_errors_are_told -> c_code { note(39, "violated errors-are-told"); } :: else fi;
+  if :: !holds_stalled_member_leaves -> c_code { note(40, "violated stalled-member-leaves"); } :: else fi;
+  if :: !holds_lookup_is_out -> c_code { note(41, "violated lookup-is-out"); } :: else fi;
+  if :: !holds_need_is_pursued -> c_code { note(42, "violated need-is-pursued"); } :: else fi;
+  if :: !holds_question_is_kept -> c_code { note(43, "violated question-is-kept"); } :: else fi;
+  if :: !holds_lookup_rest_is_kept -> c_code { note(44, "violated lookup-rest-is-kept"); } :: else fi;
+  if :: !holds_due_heartbeat_is_kept -> c_code { note(45, "violated due-heartbeat-is-kept"); } :: else fi;
+  if :: !holds_late_poll_is_kept -> c_code { note(46, "violated late-poll-is-kept"); } :: else fi;
+  if :: !holds_no_need_outside -> c_code { note(47, "violated no-need-outside"); } :: else fi;
+  if :: !holds_coordinator_is_known -> c_code { note(48, "violated coordinator-is-known"); } :: else fi;
+  if :: !holds_member_needs_it -> c_code { note(49, "violated member-needs-it"); } :: else fi;
+  if :: !holds_join_is_out -> c_code { note(50, "violated join-is-out"); } :: else fi;
+  if :: !holds_sync_is_out -> c_code { note(51, "violated sync-is-out"); } :: else fi;
+  if :: !holds_wants_to_join -> c_code { note(52, "violated wants-to-join"); } :: else fi;
+  if :: !holds_join_backoff_is_kept -> c_code { note(53, "violated join-backoff-is-kept"); } :: else fi;
+  if :: !holds_announced_is_pursued -> c_code { note(54, "violated announced-is-pursued"); } :: else fi;
+  if :: !holds_prepared_joins -> c_code { note(55, "violated prepared-joins"); } :: else fi;
+  if :: !holds_follow_up_is_kept -> c_code { note(56, "violated follow-up-is-kept"); } :: else fi;
+  if :: !holds_revoked_goes_on -> c_code { note(57, "violated revoked-goes-on"); } :: else fi;
+  if :: !holds_commit_ends -> c_code { note(58, "violated commit-ends"); } :: else fi;
+  if :: !holds_commit_is_out -> c_code { note(59, "violated commit-is-out"); } :: else fi;
+  if :: !holds_commit_backoff_is_kept -> c_code { note(60, "violated commit-backoff-is-kept"); } :: else fi;
+  if :: !holds_commit_is_pursued -> c_code { note(61, "violated commit-is-pursued"); } :: else fi;
+  if :: !holds_revoke_is_due -> c_code { note(62, "violated revoke-is-due"); } :: else fi;
+  if :: !holds_assign_is_due -> c_code { note(63, "violated assign-is-due"); } :: else fi;
+  if :: !holds_told_is_enabled -> c_code { note(64, "violated told-is-enabled"); } :: else fi;
+  if :: !holds_heartbeats_run -> c_code { note(65, "violated heartbeats-run"); } :: else fi;
+  if :: !holds_heartbeat_is_out -> c_code { note(66, "violated heartbeat-is-out"); } :: else fi;
+  if :: !holds_overdue_heartbeat_waits -> c_code { note(67, "violated overdue-heartbeat-waits"); } :: else fi;
+  if :: !holds_overdue_poll_waits -> c_code { note(68, "violated overdue-poll-waits"); } :: else fi;
+  if :: !holds_may_join -> c_code { note(69, "violated may-join"); } :: else fi;
+  if :: !holds_fencing_is_final -> c_code { note(70, "violated fencing-is-final"); } :: else fi;
+  if :: !holds_identity_is_given -> c_code { note(71, "violated identity-is-given"); } :: else fi;
+  if :: !holds_lost_without_id -> c_code { note(72, "violated lost-without-id"); } :: else fi;
+  if :: !holds_leave_is_pursued -> c_code { note(73, "violated leave-is-pursued"); } :: else fi;
+  if :: !holds_callback_is_running -> c_code { note(74, "violated callback-is-running"); } :: else fi;
+  if :: !holds_callback_stays -> c_code { note(75, "violated callback-stays"); } :: else fi;
+  if :: !holds_owns_what_it_has -> c_code { note(76, "violated owns-what-it-has"); } :: else fi;
+  if :: !holds_owns_nothing_outside -> c_code { note(77, "violated owns-nothing-outside"); } :: else fi;
+  if :: !holds_lost_is_told -> c_code { note(78, "violated lost-is-told"); } :: else fi;
+  if :: holds_reaches_assigning -> c_code { note(79, "reached reaches-assigning"); } :: else fi;
+  if :: holds_reaches_lost -> c_code { note(80, "reached reaches-lost"); } :: else fi;
+  if :: holds_reaches_leaving -> c_code { note(81, "reached reaches-leaving"); } :: else fi;
+  if :: holds_reaches_second_loss -> c_code { note(82, "reached reaches-second-loss"); } :: else fi;
+  if :: holds_reaches_blocked_commit -> c_code { note(83, "reached reaches-blocked-commit"); } :: else fi;
+  if :: holds_reaches_poll_while_lost -> c_code { note(84, "reached reaches-poll-while-lost"); } :: else fi;
   skip
 }
 
@@ -816,6 +834,9 @@ c_code { static void timeouts_heartbeat_due(void) {
     now.timeouts = IN_FLIGHT;
     /* send_heartbeat */
     now.heartbeat_overdue = 0;
+    if ((now.fault == none) && !(!now.replaced)) {
+      now.fault = fenced_says_nothing;
+    }
     if ((now.fault == none) && !(!now.heartbeat_out)) {
       now.fault = one_heartbeat;
     }
@@ -848,6 +869,9 @@ c_code { static void timeouts_turn_ended(void) {
     now.timeouts = IN_FLIGHT;
     /* send_heartbeat */
     now.heartbeat_overdue = 0;
+    if ((now.fault == none) && !(!now.replaced)) {
+      now.fault = fenced_says_nothing;
+    }
     if ((now.fault == none) && !(!now.heartbeat_out)) {
       now.fault = one_heartbeat;
     }
@@ -2169,6 +2193,9 @@ c_code { static void rebalance_join_needed(void) {
     now.beat_due = 0;
     now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    if ((now.fault == none) && !(!now.replaced)) {
+      now.fault = fenced_says_nothing;
+    }
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
     }
@@ -2204,6 +2231,9 @@ c_code { static void rebalance_join_needed(void) {
     now.beat_due = 0;
     now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    if ((now.fault == none) && !(!now.replaced)) {
+      now.fault = fenced_says_nothing;
+    }
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
     }
@@ -2238,6 +2268,9 @@ c_code { static void rebalance_join_needed(void) {
     now.beat_due = 0;
     now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    if ((now.fault == none) && !(!now.replaced)) {
+      now.fault = fenced_says_nothing;
+    }
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
     }
@@ -2273,6 +2306,9 @@ c_code { static void rebalance_join_needed(void) {
     now.beat_due = 0;
     now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    if ((now.fault == none) && !(!now.replaced)) {
+      now.fault = fenced_says_nothing;
+    }
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
     }
@@ -2300,7 +2336,7 @@ c_code { static void rebalance_join_needed(void) {
 
 // rebalance hears: poll(); the server event POLL
 c_code { static void rebalance_application_polled(void) {
-  if ((now.rebalance == UNJOINED) && now.subscribed && !now.polled) {
+  if ((now.rebalance == UNJOINED) && now.subscribed && !now.polled && !now.fenced) {
     /* UNJOINED.application_polled.1 [J7 D1 P2] */
     /* note_poll */
     now.polled = 1;
@@ -2316,10 +2352,6 @@ c_code { static void rebalance_application_polled(void) {
     /* PREPARE_REVOCATION.application_polled.1 [P2] */
     /* note_poll */
     now.polled = 1;
-  } else if ((now.rebalance == REVOKING_PARTITION) && !now.polled) {
-    /* REVOKING_PARTITION.application_polled.1 [P2] */
-    /* note_poll */
-    now.polled = 1;
   } else if ((now.rebalance == PARTITION_REVOKED) && !now.polled) {
     /* PARTITION_REVOKED.application_polled.1 [P2] */
     /* note_poll */
@@ -2328,14 +2360,27 @@ c_code { static void rebalance_application_polled(void) {
     /* COMPLETING_REBALANCE.application_polled.1 [P2] */
     /* note_poll */
     now.polled = 1;
-  } else if ((now.rebalance == ASSIGNING_PARTITIONS) && !now.polled) {
-    /* ASSIGNING_PARTITIONS.application_polled.1 [P2] */
-    /* note_poll */
-    now.polled = 1;
   } else if ((now.rebalance == STABLE) && !now.polled) {
     /* STABLE.application_polled.1 [P2] */
     /* note_poll */
     now.polled = 1;
+  } else if ((now.rebalance == REVOKING_PARTITION) && !now.polled && !now.fenced) {
+    /* REVOKING_PARTITION.application_polled.1 [P2] */
+    /* note_poll */
+    now.polled = 1;
+  } else if ((now.rebalance == ASSIGNING_PARTITIONS) && !now.polled && !now.fenced) {
+    /* ASSIGNING_PARTITIONS.application_polled.1 [P2] */
+    /* note_poll */
+    now.polled = 1;
+  } else if ((now.rebalance == UNJOINED) && now.fenced) {
+    /* UNJOINED.application_polled.2 [X2] */
+    now.raised = 1;
+  } else if ((now.rebalance == REVOKING_PARTITION) && now.fenced) {
+    /* REVOKING_PARTITION.application_polled.2 [X2] */
+    now.raised = 1;
+  } else if ((now.rebalance == ASSIGNING_PARTITIONS) && now.fenced) {
+    /* ASSIGNING_PARTITIONS.application_polled.2 [X2] */
+    now.raised = 1;
   }
 } }
 
@@ -2345,6 +2390,9 @@ c_code { static void rebalance_commit_needed(void) {
     /* PREPARE_REVOCATION.commit_needed.1 [D4 M1 M3] */
     /* send_offset_commit */
     now.commit_step = out;
+    if ((now.fault == none) && !(!now.replaced)) {
+      now.fault = fenced_says_nothing;
+    }
     if ((now.fault == none) && !(!now.commit_out)) {
       now.fault = one_commit;
     }
@@ -2371,6 +2419,9 @@ c_code { static void rebalance_commit_needed(void) {
     /* PARTITION_REVOKED.commit_needed.1 [D4 M1 M3] */
     /* send_offset_commit */
     now.commit_step = out;
+    if ((now.fault == none) && !(!now.replaced)) {
+      now.fault = fenced_says_nothing;
+    }
     if ((now.fault == none) && !(!now.commit_out)) {
       now.fault = one_commit;
     }
@@ -2397,6 +2448,9 @@ c_code { static void rebalance_commit_needed(void) {
     /* STABLE.commit_needed.1 [D4 M1 M3] */
     /* send_offset_commit */
     now.commit_step = out;
+    if ((now.fault == none) && !(!now.replaced)) {
+      now.fault = fenced_says_nothing;
+    }
     if ((now.fault == none) && !(!now.commit_out)) {
       now.fault = one_commit;
     }
@@ -2493,6 +2547,9 @@ c_code { static void rebalance_join_accepted(int current) {
     now.beat_due = 0;
     now.poll_late = 0;
     timeouts_heartbeats_enabled();
+    if ((now.fault == none) && !(!now.replaced)) {
+      now.fault = fenced_says_nothing;
+    }
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
     }
@@ -2567,6 +2624,9 @@ c_code { static void rebalance_join_member_id_required(int current) {
     now.beat_due = 0;
     now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    if ((now.fault == none) && !(!now.replaced)) {
+      now.fault = fenced_says_nothing;
+    }
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
     }
@@ -2650,6 +2710,9 @@ c_code { static void rebalance_join_rebalance_in_progress(int current) {
     now.beat_due = 0;
     now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    if ((now.fault == none) && !(!now.replaced)) {
+      now.fault = fenced_says_nothing;
+    }
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
     }
@@ -2924,6 +2987,23 @@ c_code { static void rebalance_join_coordinator_gone(int current) {
   }
 } }
 
+// connection hears: the member has left
+c_code { static void connection_coordinator_needless(void) {
+  if (now.connection == INITIALIZED) {
+    /* INITIALIZED.coordinator_needless.1 [D7] */
+    /* end_need */
+    now.member_needs = 0;
+  } else if (now.connection == COORDINATOR_DISCOVERY) {
+    /* COORDINATOR_DISCOVERY.coordinator_needless.1 [D7] */
+    /* end_need */
+    now.member_needs = 0;
+  } else if (now.connection == STABLE) {
+    /* STABLE.coordinator_needless.1 [D7] */
+    /* end_need */
+    now.member_needs = 0;
+  }
+} }
+
 // rebalance hears: JoinGroup: another process has this instance id
 c_code { static void rebalance_join_fenced(int current) {
   if ((now.rebalance == PREPARING_REBALANCE) && current && now.polled && now.coordinator_known &&
@@ -2935,8 +3015,10 @@ c_code { static void rebalance_join_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
-    /* await_poll */
+    /* fence */
+    now.fenced = 1;
     now.polled = 0;
+    connection_coordinator_needless();
     now.raised = 1;
   } else if ((now.rebalance == PREPARING_REBALANCE) && current && now.polled && now.coordinator_known &&
       !now.join_backoff && now.owned) {
@@ -2947,7 +3029,8 @@ c_code { static void rebalance_join_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
-    /* await_poll */
+    /* fence */
+    now.fenced = 1;
     now.polled = 0;
     /* lose */
     now.lost = 1;
@@ -2957,6 +3040,7 @@ c_code { static void rebalance_join_fenced(int current) {
     now.preparing = 0;
     now.follow_up = 0;
     now.will_own = 0;
+    connection_coordinator_needless();
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
@@ -3218,6 +3302,9 @@ c_code { static void rebalance_sync_rebalance_in_progress(int current) {
     now.beat_due = 0;
     now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    if ((now.fault == none) && !(!now.replaced)) {
+      now.fault = fenced_says_nothing;
+    }
     if ((now.fault == none) && !(now.call_out == none)) {
       now.fault = one_call;
     }
@@ -3529,13 +3616,15 @@ c_code { static void rebalance_sync_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
-    /* await_poll */
+    /* fence */
+    now.fenced = 1;
     now.polled = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
     now.poll_late = 0;
     timeouts_heartbeats_disabled();
+    connection_coordinator_needless();
     now.raised = 1;
   } else if ((now.rebalance == COMPLETING_REBALANCE) && current && now.owned) {
     /* COMPLETING_REBALANCE.sync_fenced.2 [X2 C2 H3] */
@@ -3545,7 +3634,8 @@ c_code { static void rebalance_sync_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
-    /* await_poll */
+    /* fence */
+    now.fenced = 1;
     now.polled = 0;
     /* lose */
     now.lost = 1;
@@ -3555,6 +3645,7 @@ c_code { static void rebalance_sync_fenced(int current) {
     now.preparing = 0;
     now.follow_up = 0;
     now.will_own = 0;
+    connection_coordinator_needless();
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
@@ -3746,23 +3837,6 @@ c_code { static void rebalance_revocation_done(void) {
   }
 } }
 
-// connection hears: the member has left
-c_code { static void connection_coordinator_needless(void) {
-  if (now.connection == INITIALIZED) {
-    /* INITIALIZED.coordinator_needless.1 [D7] */
-    /* end_need */
-    now.member_needs = 0;
-  } else if (now.connection == COORDINATOR_DISCOVERY) {
-    /* COORDINATOR_DISCOVERY.coordinator_needless.1 [D7] */
-    /* end_need */
-    now.member_needs = 0;
-  } else if (now.connection == STABLE) {
-    /* STABLE.coordinator_needless.1 [D7] */
-    /* end_need */
-    now.member_needs = 0;
-  }
-} }
-
 // rebalance hears: the last callback is over; leave
 c_code { static void rebalance_leave_needed(void) {
   if ((now.rebalance == UNJOINED) && !now.static_ && (now.identity != none) && now.coordinator_known) {
@@ -3934,6 +4008,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.leaving = 0;
     now.subscribed = 0;
     now.polled = 0;
+    now.fenced = 0;
     now.join_backoff = 0;
     now.follow_up = 0;
     now.commit_step = none;
@@ -3951,6 +4026,7 @@ c_code { static void rebalance_partitions_revoked(void) {
       now.fault = leaves_if_asked;
     }
     now.leave_asked = 0;
+    now.replaced = 0;
     now.left = 1;
     now.call_out = none;
     now.generation_unused = 0;
@@ -6023,7 +6099,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
-    /* await_poll */
+    /* fence */
+    now.fenced = 1;
     now.polled = 0;
     /* lose */
     now.lost = 1;
@@ -6033,6 +6110,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.preparing = 0;
     now.follow_up = 0;
     now.will_own = 0;
+    connection_coordinator_needless();
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
@@ -6068,7 +6146,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
-    /* await_poll */
+    /* fence */
+    now.fenced = 1;
     now.polled = 0;
     /* lose */
     now.lost = 1;
@@ -6078,6 +6157,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.preparing = 0;
     now.follow_up = 0;
     now.will_own = 0;
+    connection_coordinator_needless();
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
@@ -6113,7 +6193,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
-    /* await_poll */
+    /* fence */
+    now.fenced = 1;
     now.polled = 0;
     /* lose */
     now.lost = 1;
@@ -6123,6 +6204,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.preparing = 0;
     now.follow_up = 0;
     now.will_own = 0;
+    connection_coordinator_needless();
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
@@ -6158,7 +6240,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
-    /* await_poll */
+    /* fence */
+    now.fenced = 1;
     now.polled = 0;
     /* lose */
     now.lost = 1;
@@ -6168,6 +6251,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.preparing = 0;
     now.follow_up = 0;
     now.will_own = 0;
+    connection_coordinator_needless();
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
@@ -6203,12 +6287,14 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
-    /* await_poll */
+    /* fence */
+    now.fenced = 1;
     now.polled = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
+    connection_coordinator_needless();
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
@@ -6223,12 +6309,14 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
-    /* await_poll */
+    /* fence */
+    now.fenced = 1;
     now.polled = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
+    connection_coordinator_needless();
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
@@ -6243,12 +6331,14 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
-    /* await_poll */
+    /* fence */
+    now.fenced = 1;
     now.polled = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
+    connection_coordinator_needless();
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
@@ -6263,12 +6353,14 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
-    /* await_poll */
+    /* fence */
+    now.fenced = 1;
     now.polled = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
+    connection_coordinator_needless();
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
@@ -6284,7 +6376,8 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
-    /* await_poll */
+    /* fence */
+    now.fenced = 1;
     now.polled = 0;
     /* lose */
     now.lost = 1;
@@ -6294,6 +6387,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.preparing = 0;
     now.follow_up = 0;
     now.will_own = 0;
+    connection_coordinator_needless();
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
@@ -6330,12 +6424,14 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
-    /* await_poll */
+    /* fence */
+    now.fenced = 1;
     now.polled = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
+    connection_coordinator_needless();
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
@@ -6350,13 +6446,15 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
-    /* await_poll */
+    /* fence */
+    now.fenced = 1;
     now.polled = 0;
     /* lose_instead */
     now.lost = 1;
     now.keeps = 0;
     now.follow_up = 0;
     now.will_own = 0;
+    connection_coordinator_needless();
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
@@ -6371,8 +6469,10 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
-    /* await_poll */
+    /* fence */
+    now.fenced = 1;
     now.polled = 0;
+    connection_coordinator_needless();
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
@@ -6386,8 +6486,10 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
-    /* await_poll */
+    /* fence */
+    now.fenced = 1;
     now.polled = 0;
+    connection_coordinator_needless();
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
@@ -6430,7 +6532,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
-    /* await_poll */
+    /* fence */
+    now.fenced = 1;
     now.polled = 0;
     /* lose */
     now.lost = 1;
@@ -6440,6 +6543,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.preparing = 0;
     now.follow_up = 0;
     now.will_own = 0;
+    connection_coordinator_needless();
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
@@ -6477,7 +6581,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
-    /* await_poll */
+    /* fence */
+    now.fenced = 1;
     now.polled = 0;
     /* lose */
     now.lost = 1;
@@ -6487,6 +6592,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.preparing = 0;
     now.follow_up = 0;
     now.will_own = 0;
+    connection_coordinator_needless();
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
@@ -6523,7 +6629,8 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
-    /* await_poll */
+    /* fence */
+    now.fenced = 1;
     now.polled = 0;
     /* lose */
     now.lost = 1;
@@ -6533,6 +6640,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.preparing = 0;
     now.follow_up = 0;
     now.will_own = 0;
+    connection_coordinator_needless();
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
@@ -6570,12 +6678,14 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
-    /* await_poll */
+    /* fence */
+    now.fenced = 1;
     now.polled = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
+    connection_coordinator_needless();
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
@@ -6592,12 +6702,14 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
-    /* await_poll */
+    /* fence */
+    now.fenced = 1;
     now.polled = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
+    connection_coordinator_needless();
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
@@ -6613,12 +6725,14 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
-    /* await_poll */
+    /* fence */
+    now.fenced = 1;
     now.polled = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
+    connection_coordinator_needless();
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
@@ -6634,13 +6748,15 @@ c_code { static void rebalance_commit_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
-    /* await_poll */
+    /* fence */
+    now.fenced = 1;
     now.polled = 0;
     /* lose_instead */
     now.lost = 1;
     now.keeps = 0;
     now.follow_up = 0;
     now.will_own = 0;
+    connection_coordinator_needless();
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
@@ -6656,8 +6772,10 @@ c_code { static void rebalance_commit_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
-    /* await_poll */
+    /* fence */
+    now.fenced = 1;
     now.polled = 0;
+    connection_coordinator_needless();
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
@@ -6673,8 +6791,10 @@ c_code { static void rebalance_commit_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
-    /* await_poll */
+    /* fence */
+    now.fenced = 1;
     now.polled = 0;
+    connection_coordinator_needless();
     now.raised = 1;
     now.in_group = 0;
     now.heartbeat_out = 0;
@@ -7000,6 +7120,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.leaving = 0;
     now.subscribed = 0;
     now.polled = 0;
+    now.fenced = 0;
     now.join_backoff = 0;
     now.follow_up = 0;
     now.commit_step = none;
@@ -7010,6 +7131,7 @@ c_code { static void rebalance_leave_requested(void) {
       now.fault = leaves_if_asked;
     }
     now.leave_asked = 0;
+    now.replaced = 0;
     now.left = 1;
     now.call_out = none;
     now.generation_unused = 0;
@@ -7024,6 +7146,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.leaving = 0;
     now.subscribed = 0;
     now.polled = 0;
+    now.fenced = 0;
     now.join_backoff = 0;
     now.follow_up = 0;
     now.commit_step = none;
@@ -7034,6 +7157,7 @@ c_code { static void rebalance_leave_requested(void) {
       now.fault = leaves_if_asked;
     }
     now.leave_asked = 0;
+    now.replaced = 0;
     now.left = 1;
     now.call_out = none;
     now.generation_unused = 0;
@@ -7048,6 +7172,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.leaving = 0;
     now.subscribed = 0;
     now.polled = 0;
+    now.fenced = 0;
     now.join_backoff = 0;
     now.follow_up = 0;
     now.commit_step = none;
@@ -7058,6 +7183,7 @@ c_code { static void rebalance_leave_requested(void) {
       now.fault = leaves_if_asked;
     }
     now.leave_asked = 0;
+    now.replaced = 0;
     now.left = 1;
     now.call_out = none;
     now.generation_unused = 0;
@@ -7072,6 +7198,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.leaving = 0;
     now.subscribed = 0;
     now.polled = 0;
+    now.fenced = 0;
     now.join_backoff = 0;
     now.follow_up = 0;
     now.commit_step = none;
@@ -7082,6 +7209,7 @@ c_code { static void rebalance_leave_requested(void) {
       now.fault = leaves_if_asked;
     }
     now.leave_asked = 0;
+    now.replaced = 0;
     now.left = 1;
     now.call_out = none;
     now.generation_unused = 0;
@@ -7096,6 +7224,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.leaving = 0;
     now.subscribed = 0;
     now.polled = 0;
+    now.fenced = 0;
     now.join_backoff = 0;
     now.follow_up = 0;
     now.commit_step = none;
@@ -7106,6 +7235,7 @@ c_code { static void rebalance_leave_requested(void) {
       now.fault = leaves_if_asked;
     }
     now.leave_asked = 0;
+    now.replaced = 0;
     now.left = 1;
     now.call_out = none;
     now.generation_unused = 0;
@@ -7120,6 +7250,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.leaving = 0;
     now.subscribed = 0;
     now.polled = 0;
+    now.fenced = 0;
     now.join_backoff = 0;
     now.follow_up = 0;
     now.commit_step = none;
@@ -7130,6 +7261,7 @@ c_code { static void rebalance_leave_requested(void) {
       now.fault = leaves_if_asked;
     }
     now.leave_asked = 0;
+    now.replaced = 0;
     now.left = 1;
     now.call_out = none;
     now.generation_unused = 0;
@@ -7143,6 +7275,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.leaving = 0;
     now.subscribed = 0;
     now.polled = 0;
+    now.fenced = 0;
     now.join_backoff = 0;
     now.follow_up = 0;
     now.commit_step = none;
@@ -7153,6 +7286,7 @@ c_code { static void rebalance_leave_requested(void) {
       now.fault = leaves_if_asked;
     }
     now.leave_asked = 0;
+    now.replaced = 0;
     now.left = 1;
     now.call_out = none;
     now.generation_unused = 0;
@@ -7641,6 +7775,7 @@ active proctype system() {
             now.given = none;
             now.lookup_out = 0;
             now.may_join = 0;
+            now.replaced = 0;
             now.asks_open = 0;
             now.lookup_rests = none;
             now.suspect = 1;
@@ -7674,13 +7809,16 @@ active proctype system() {
           } }
        // application_polled: poll(); the server event POLL [application]
        :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
-            now.may_join = now.subscribed;
+            now.may_join = now.subscribed && !now.replaced;
             now.poll_late = 0;
             now.lookup_rests = ((now.lookup_rests == poll) ? none : now.lookup_rests);
             timeouts_application_polled();
             rebalance_application_polled();
             connection_application_polled();
             timeouts_turn_ended();
+            if ((now.fault == none) && !(now.raised || !now.replaced)) {
+              now.fault = errors_are_told;
+            }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
             now.said_goodbye = 0;
@@ -8097,6 +8235,7 @@ active proctype system() {
             now.commit_done = 0;
             now.given = none;
             now.may_join = 0;
+            now.replaced = 1;
             rebalance_join_fenced(1);
             timeouts_turn_ended();
             if ((now.fault == none) && !now.raised) {
@@ -8473,6 +8612,7 @@ active proctype system() {
             now.commit_done = 0;
             now.given = none;
             now.may_join = 0;
+            now.replaced = 1;
             rebalance_sync_fenced(1);
             timeouts_turn_ended();
             if ((now.fault == none) && !now.raised) {
@@ -8640,6 +8780,7 @@ active proctype system() {
             now.commit_done = 0;
             now.given = none;
             now.may_join = 0;
+            now.replaced = 1;
             timeouts_heartbeat_fenced(1);
             rebalance_heartbeat_fenced(1);
             timeouts_turn_ended();
@@ -8976,6 +9117,7 @@ active proctype system() {
             now.commit_done = 0;
             now.given = none;
             now.may_join = 0;
+            now.replaced = 1;
             rebalance_commit_fenced(1);
             timeouts_turn_ended();
             if ((now.fault == none) && !now.raised) {

@@ -26,7 +26,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model e41baf5dc33dcc5c52d428b4c3d1e9172990229829c945f1f1adb70ba2239e17
+// Model 43034ddc6be21789a9b0e4de66d62589218819d54041e93c249bb8c8235fb431
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -82,7 +82,7 @@
 #define illegal_event                   47
 #define late_changes_nothing            48
 #define unknown                         49
-#define fenced                          50
+#define fenced_                         50
 
 // Variables. Arrays begin at 0, members and partitions at 1: what lies at 0 is never used.
 byte timeouts[MEMBERS + 1] = DISABLED;  // state of timeouts
@@ -91,6 +91,7 @@ bool poll_overdue[MEMBERS + 1] = false;  // the poll interval has expired, and n
 byte rebalance[MEMBERS + 1] = UNJOINED;  // state of rebalance
 bool subscribed[MEMBERS + 1] = false;  // there is a subscription
 bool polled[MEMBERS + 1] = false;  // the application has polled since it subscribed, was thrown an error, or let the poll interval expire
+bool fenced[MEMBERS + 1] = false;  // another process has the instance id: nothing is sent until the application has left, and subscribes anew
 byte identity[MEMBERS + 1] = none;  // nothing; a member id without a generation; both
 bool keeps[MEMBERS + 1] = false;  // of what is owned, something stays when the revocation in progress is done
 bool join_backoff[MEMBERS + 1] = false;  // the retry backoff before the next JoinGroup runs
@@ -934,7 +935,7 @@ c_code { static void rebalance_subscribed_to_topics(int i) {
 
 // rebalance hears: poll(); the server event POLL
 c_code { static void rebalance_application_polled(int i) {
-  if ((now.rebalance[i] == UNJOINED) && now.subscribed[i] && !now.polled[i]) {
+  if ((now.rebalance[i] == UNJOINED) && now.subscribed[i] && !now.polled[i] && !now.fenced[i]) {
     /* UNJOINED.application_polled.1 [J7 D1 P2] */
     /* note_poll */
     now.polled[i] = 1;
@@ -948,10 +949,6 @@ c_code { static void rebalance_application_polled(int i) {
     /* PREPARE_REVOCATION.application_polled.1 [P2] */
     /* note_poll */
     now.polled[i] = 1;
-  } else if ((now.rebalance[i] == REVOKING_PARTITION) && !now.polled[i]) {
-    /* REVOKING_PARTITION.application_polled.1 [P2] */
-    /* note_poll */
-    now.polled[i] = 1;
   } else if ((now.rebalance[i] == PARTITION_REVOKED) && !now.polled[i]) {
     /* PARTITION_REVOKED.application_polled.1 [P2] */
     /* note_poll */
@@ -960,12 +957,16 @@ c_code { static void rebalance_application_polled(int i) {
     /* COMPLETING_REBALANCE.application_polled.1 [P2] */
     /* note_poll */
     now.polled[i] = 1;
-  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && !now.polled[i]) {
-    /* ASSIGNING_PARTITIONS.application_polled.1 [P2] */
-    /* note_poll */
-    now.polled[i] = 1;
   } else if ((now.rebalance[i] == STABLE) && !now.polled[i]) {
     /* STABLE.application_polled.1 [P2] */
+    /* note_poll */
+    now.polled[i] = 1;
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && !now.polled[i] && !now.fenced[i]) {
+    /* REVOKING_PARTITION.application_polled.1 [P2] */
+    /* note_poll */
+    now.polled[i] = 1;
+  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && !now.polled[i] && !now.fenced[i]) {
+    /* ASSIGNING_PARTITIONS.application_polled.1 [P2] */
     /* note_poll */
     now.polled[i] = 1;
   }
@@ -1624,6 +1625,7 @@ c_code { static void rebalance_partitions_revoked(int i) {
     now.leaving[i] = 0;
     now.subscribed[i] = 0;
     now.polled[i] = 0;
+    now.fenced[i] = 0;
     now.join_backoff[i] = 0;
     now.follow_up[i] = 0;
     now.commit_step[i] = none;
@@ -2211,6 +2213,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.leaving[i] = 0;
     now.subscribed[i] = 0;
     now.polled[i] = 0;
+    now.fenced[i] = 0;
     now.join_backoff[i] = 0;
     now.follow_up[i] = 0;
     now.commit_step[i] = none;
@@ -2228,6 +2231,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.leaving[i] = 0;
     now.subscribed[i] = 0;
     now.polled[i] = 0;
+    now.fenced[i] = 0;
     now.join_backoff[i] = 0;
     now.follow_up[i] = 0;
     now.commit_step[i] = none;
@@ -2245,6 +2249,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.leaving[i] = 0;
     now.subscribed[i] = 0;
     now.polled[i] = 0;
+    now.fenced[i] = 0;
     now.join_backoff[i] = 0;
     now.follow_up[i] = 0;
     now.commit_step[i] = none;
@@ -2262,6 +2267,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.leaving[i] = 0;
     now.subscribed[i] = 0;
     now.polled[i] = 0;
+    now.fenced[i] = 0;
     now.join_backoff[i] = 0;
     now.follow_up[i] = 0;
     now.commit_step[i] = none;
@@ -2279,6 +2285,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.leaving[i] = 0;
     now.subscribed[i] = 0;
     now.polled[i] = 0;
+    now.fenced[i] = 0;
     now.join_backoff[i] = 0;
     now.follow_up[i] = 0;
     now.commit_step[i] = none;
@@ -2296,6 +2303,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.leaving[i] = 0;
     now.subscribed[i] = 0;
     now.polled[i] = 0;
+    now.fenced[i] = 0;
     now.join_backoff[i] = 0;
     now.follow_up[i] = 0;
     now.commit_step[i] = none;
@@ -2312,6 +2320,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.leaving[i] = 0;
     now.subscribed[i] = 0;
     now.polled[i] = 0;
+    now.fenced[i] = 0;
     now.join_backoff[i] = 0;
     now.follow_up[i] = 0;
     now.commit_step[i] = none;
@@ -2743,16 +2752,16 @@ c_code { static void broker_group_group_sync(int i, int requester, int generatio
   } else if ((now.broker_group == Stable) && (requester == member) && !generation_matches) {
     /* Stable.group_sync.3 [G8] */
     now.call[i] = sync_illegal_generation;
-  } else if ((now.broker_group == PreparingRebalance) && (requester != member) && (requester != fenced)) {
+  } else if ((now.broker_group == PreparingRebalance) && (requester != member) && (requester != fenced_)) {
     /* PreparingRebalance.group_sync.4 [G8 G13] */
     now.call[i] = sync_unknown_member;
-  } else if ((now.broker_group == CompletingRebalance) && (requester != member) && (requester != fenced)) {
+  } else if ((now.broker_group == CompletingRebalance) && (requester != member) && (requester != fenced_)) {
     /* CompletingRebalance.group_sync.5 [G8 G13] */
     now.call[i] = sync_unknown_member;
-  } else if ((now.broker_group == Stable) && (requester != member) && (requester != fenced)) {
+  } else if ((now.broker_group == Stable) && (requester != member) && (requester != fenced_)) {
     /* Stable.group_sync.4 [G8 G13] */
     now.call[i] = sync_unknown_member;
-  } else if ((now.broker_group == Empty) && (requester != fenced)) {
+  } else if ((now.broker_group == Empty) && (requester != fenced_)) {
     /* Empty.group_sync.1 [G13] */
     now.call[i] = sync_unknown_member;
   }
@@ -2839,16 +2848,16 @@ c_code { static void broker_group_group_heartbeat(int i, int requester, int gene
   } else if ((now.broker_group == Stable) && (requester == member) && !generation_matches) {
     /* Stable.group_heartbeat.2 [G8] */
     now.beat[i] = heartbeat_illegal_generation;
-  } else if ((now.broker_group == PreparingRebalance) && (requester != member) && (requester != fenced)) {
+  } else if ((now.broker_group == PreparingRebalance) && (requester != member) && (requester != fenced_)) {
     /* PreparingRebalance.group_heartbeat.3 [G8 G13] */
     now.beat[i] = heartbeat_unknown_member;
-  } else if ((now.broker_group == CompletingRebalance) && (requester != member) && (requester != fenced)) {
+  } else if ((now.broker_group == CompletingRebalance) && (requester != member) && (requester != fenced_)) {
     /* CompletingRebalance.group_heartbeat.3 [G8 G13] */
     now.beat[i] = heartbeat_unknown_member;
-  } else if ((now.broker_group == Stable) && (requester != member) && (requester != fenced)) {
+  } else if ((now.broker_group == Stable) && (requester != member) && (requester != fenced_)) {
     /* Stable.group_heartbeat.3 [G8 G13] */
     now.beat[i] = heartbeat_unknown_member;
-  } else if ((now.broker_group == Empty) && (requester != fenced)) {
+  } else if ((now.broker_group == Empty) && (requester != fenced_)) {
     /* Empty.group_heartbeat.1 [G13] */
     now.beat[i] = heartbeat_unknown_member;
   }
@@ -3412,6 +3421,7 @@ active proctype system() {
             now.rebalance[1] = UNJOINED;
             now.subscribed[1] = 0;
             now.polled[1] = 0;
+            now.fenced[1] = 0;
             now.identity[1] = none;
             now.keeps[1] = 0;
             now.join_backoff[1] = 0;
@@ -3436,6 +3446,7 @@ active proctype system() {
             now.rebalance[2] = UNJOINED;
             now.subscribed[2] = 0;
             now.polled[2] = 0;
+            now.fenced[2] = 0;
             now.identity[2] = none;
             now.keeps[2] = 0;
             now.join_backoff[2] = 0;

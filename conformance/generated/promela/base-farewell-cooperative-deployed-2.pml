@@ -27,7 +27,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model c6085f0efb914a8528e0813532f0bb054f5d41c8c7d4997f0d9eea8e4f7eb766
+// Model ca73c8b2006734caf7e0fabbb69ff4f4f2fecb796c2c60690f8e67c486cbb349
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -83,7 +83,7 @@
 #define illegal_event                   47
 #define late_changes_nothing            48
 #define unknown                         49
-#define fenced                          50
+#define fenced_                         50
 
 // Variables. Arrays begin at 0, members and partitions at 1: what lies at 0 is never used.
 byte timeouts[MEMBERS + 1] = DISABLED;  // state of timeouts
@@ -92,6 +92,7 @@ bool poll_overdue[MEMBERS + 1] = false;  // the poll interval has expired, and n
 byte rebalance[MEMBERS + 1] = UNJOINED;  // state of rebalance
 bool subscribed[MEMBERS + 1] = false;  // there is a subscription
 bool polled[MEMBERS + 1] = false;  // the application has polled since it subscribed, was thrown an error, or let the poll interval expire
+bool fenced[MEMBERS + 1] = false;  // another process has the instance id: nothing is sent until the application has left, and subscribes anew
 byte identity[MEMBERS + 1] = none;  // nothing; a member id without a generation; both
 bool keeps[MEMBERS + 1] = false;  // of what is owned, something stays when the revocation in progress is done
 bool join_backoff[MEMBERS + 1] = false;  // the retry backoff before the next JoinGroup runs
@@ -948,7 +949,7 @@ c_code { static void rebalance_subscribed_to_topics(int i) {
 
 // rebalance hears: poll(); the server event POLL
 c_code { static void rebalance_application_polled(int i) {
-  if ((now.rebalance[i] == UNJOINED) && now.subscribed[i] && !now.polled[i]) {
+  if ((now.rebalance[i] == UNJOINED) && now.subscribed[i] && !now.polled[i] && !now.fenced[i]) {
     /* UNJOINED.application_polled.1 [J7 D1 P2] */
     /* note_poll */
     now.polled[i] = 1;
@@ -962,10 +963,6 @@ c_code { static void rebalance_application_polled(int i) {
     /* PREPARE_REVOCATION.application_polled.1 [P2] */
     /* note_poll */
     now.polled[i] = 1;
-  } else if ((now.rebalance[i] == REVOKING_PARTITION) && !now.polled[i]) {
-    /* REVOKING_PARTITION.application_polled.1 [P2] */
-    /* note_poll */
-    now.polled[i] = 1;
   } else if ((now.rebalance[i] == PARTITION_REVOKED) && !now.polled[i]) {
     /* PARTITION_REVOKED.application_polled.1 [P2] */
     /* note_poll */
@@ -974,12 +971,16 @@ c_code { static void rebalance_application_polled(int i) {
     /* COMPLETING_REBALANCE.application_polled.1 [P2] */
     /* note_poll */
     now.polled[i] = 1;
-  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && !now.polled[i]) {
-    /* ASSIGNING_PARTITIONS.application_polled.1 [P2] */
-    /* note_poll */
-    now.polled[i] = 1;
   } else if ((now.rebalance[i] == STABLE) && !now.polled[i]) {
     /* STABLE.application_polled.1 [P2] */
+    /* note_poll */
+    now.polled[i] = 1;
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && !now.polled[i] && !now.fenced[i]) {
+    /* REVOKING_PARTITION.application_polled.1 [P2] */
+    /* note_poll */
+    now.polled[i] = 1;
+  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && !now.polled[i] && !now.fenced[i]) {
+    /* ASSIGNING_PARTITIONS.application_polled.1 [P2] */
     /* note_poll */
     now.polled[i] = 1;
   }
@@ -1639,6 +1640,7 @@ c_code { static void rebalance_partitions_revoked(int i) {
     now.leaving[i] = 0;
     now.subscribed[i] = 0;
     now.polled[i] = 0;
+    now.fenced[i] = 0;
     now.join_backoff[i] = 0;
     now.follow_up[i] = 0;
     now.commit_step[i] = none;
@@ -2226,6 +2228,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.leaving[i] = 0;
     now.subscribed[i] = 0;
     now.polled[i] = 0;
+    now.fenced[i] = 0;
     now.join_backoff[i] = 0;
     now.follow_up[i] = 0;
     now.commit_step[i] = none;
@@ -2243,6 +2246,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.leaving[i] = 0;
     now.subscribed[i] = 0;
     now.polled[i] = 0;
+    now.fenced[i] = 0;
     now.join_backoff[i] = 0;
     now.follow_up[i] = 0;
     now.commit_step[i] = none;
@@ -2260,6 +2264,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.leaving[i] = 0;
     now.subscribed[i] = 0;
     now.polled[i] = 0;
+    now.fenced[i] = 0;
     now.join_backoff[i] = 0;
     now.follow_up[i] = 0;
     now.commit_step[i] = none;
@@ -2277,6 +2282,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.leaving[i] = 0;
     now.subscribed[i] = 0;
     now.polled[i] = 0;
+    now.fenced[i] = 0;
     now.join_backoff[i] = 0;
     now.follow_up[i] = 0;
     now.commit_step[i] = none;
@@ -2294,6 +2300,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.leaving[i] = 0;
     now.subscribed[i] = 0;
     now.polled[i] = 0;
+    now.fenced[i] = 0;
     now.join_backoff[i] = 0;
     now.follow_up[i] = 0;
     now.commit_step[i] = none;
@@ -2311,6 +2318,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.leaving[i] = 0;
     now.subscribed[i] = 0;
     now.polled[i] = 0;
+    now.fenced[i] = 0;
     now.join_backoff[i] = 0;
     now.follow_up[i] = 0;
     now.commit_step[i] = none;
@@ -2327,6 +2335,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.leaving[i] = 0;
     now.subscribed[i] = 0;
     now.polled[i] = 0;
+    now.fenced[i] = 0;
     now.join_backoff[i] = 0;
     now.follow_up[i] = 0;
     now.commit_step[i] = none;
@@ -2758,16 +2767,16 @@ c_code { static void broker_group_group_sync(int i, int requester, int generatio
   } else if ((now.broker_group == Stable) && (requester == member) && !generation_matches) {
     /* Stable.group_sync.3 [G8] */
     now.call[i] = sync_illegal_generation;
-  } else if ((now.broker_group == PreparingRebalance) && (requester != member) && (requester != fenced)) {
+  } else if ((now.broker_group == PreparingRebalance) && (requester != member) && (requester != fenced_)) {
     /* PreparingRebalance.group_sync.4 [G8 G13] */
     now.call[i] = sync_unknown_member;
-  } else if ((now.broker_group == CompletingRebalance) && (requester != member) && (requester != fenced)) {
+  } else if ((now.broker_group == CompletingRebalance) && (requester != member) && (requester != fenced_)) {
     /* CompletingRebalance.group_sync.5 [G8 G13] */
     now.call[i] = sync_unknown_member;
-  } else if ((now.broker_group == Stable) && (requester != member) && (requester != fenced)) {
+  } else if ((now.broker_group == Stable) && (requester != member) && (requester != fenced_)) {
     /* Stable.group_sync.4 [G8 G13] */
     now.call[i] = sync_unknown_member;
-  } else if ((now.broker_group == Empty) && (requester != fenced)) {
+  } else if ((now.broker_group == Empty) && (requester != fenced_)) {
     /* Empty.group_sync.1 [G13] */
     now.call[i] = sync_unknown_member;
   }
@@ -2854,16 +2863,16 @@ c_code { static void broker_group_group_heartbeat(int i, int requester, int gene
   } else if ((now.broker_group == Stable) && (requester == member) && !generation_matches) {
     /* Stable.group_heartbeat.2 [G8] */
     now.beat[i] = heartbeat_illegal_generation;
-  } else if ((now.broker_group == PreparingRebalance) && (requester != member) && (requester != fenced)) {
+  } else if ((now.broker_group == PreparingRebalance) && (requester != member) && (requester != fenced_)) {
     /* PreparingRebalance.group_heartbeat.3 [G8 G13] */
     now.beat[i] = heartbeat_unknown_member;
-  } else if ((now.broker_group == CompletingRebalance) && (requester != member) && (requester != fenced)) {
+  } else if ((now.broker_group == CompletingRebalance) && (requester != member) && (requester != fenced_)) {
     /* CompletingRebalance.group_heartbeat.3 [G8 G13] */
     now.beat[i] = heartbeat_unknown_member;
-  } else if ((now.broker_group == Stable) && (requester != member) && (requester != fenced)) {
+  } else if ((now.broker_group == Stable) && (requester != member) && (requester != fenced_)) {
     /* Stable.group_heartbeat.3 [G8 G13] */
     now.beat[i] = heartbeat_unknown_member;
-  } else if ((now.broker_group == Empty) && (requester != fenced)) {
+  } else if ((now.broker_group == Empty) && (requester != fenced_)) {
     /* Empty.group_heartbeat.1 [G13] */
     now.beat[i] = heartbeat_unknown_member;
   }
@@ -3555,6 +3564,7 @@ active proctype system() {
             now.rebalance[1] = UNJOINED;
             now.subscribed[1] = 0;
             now.polled[1] = 0;
+            now.fenced[1] = 0;
             now.identity[1] = none;
             now.keeps[1] = 0;
             now.join_backoff[1] = 0;
@@ -3579,6 +3589,7 @@ active proctype system() {
             now.rebalance[2] = UNJOINED;
             now.subscribed[2] = 0;
             now.polled[2] = 0;
+            now.fenced[2] = 0;
             now.identity[2] = none;
             now.keeps[2] = 0;
             now.join_backoff[2] = 0;

@@ -38,7 +38,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model cb36abbf8cac716b76614be6684854cc3b8f862c0761c0a4dd164957ae56be84
+// Model 8148ebeed21a1bda38468e6a51028ec4c7e9d114c5b4bac0bfac8717e17c4af7
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -58,42 +58,41 @@
 #define member              11
 #define manual              12
 #define nothing             13
-#define owned               14
-#define foreign             15
-#define nobody              16
-#define none                17
-#define COMMIT_DONE         18
-#define COMMIT_REFUSED      19
-#define COMMIT_RETRIABLE    20
-#define COMMIT_REBALANCING  21
-#define COMMIT_FAILED       22
-#define COMMIT_FENCED       23
-#define COMMIT_TIMED_OUT    24
-#define COMMIT_CLOSED       25
-#define illegal_event       26
-#define sent_for_somebody   27
-#define sent_in_turn        28
-#define sent_when_processed 29
-#define sent_with_something 30
-#define sent_if_allowed     31
-#define sent_to_somebody    32
-#define sent_after_backoff  33
-#define ends_once           34
-#define ends_for_cause      35
-#define told_done           36
-#define told_refused        37
-#define told_retriable      38
-#define told_rebalancing    39
-#define told_failed         40
-#define told_fenced         41
-#define told_timed_out      42
-#define told_closed         43
+#define something           14
+#define nobody              15
+#define none                16
+#define COMMIT_DONE         17
+#define COMMIT_REFUSED      18
+#define COMMIT_RETRIABLE    19
+#define COMMIT_REBALANCING  20
+#define COMMIT_FAILED       21
+#define COMMIT_FENCED       22
+#define COMMIT_TIMED_OUT    23
+#define COMMIT_CLOSED       24
+#define illegal_event       25
+#define sent_for_somebody   26
+#define sent_in_turn        27
+#define sent_when_processed 28
+#define sent_with_something 29
+#define sent_if_allowed     30
+#define sent_to_somebody    31
+#define sent_after_backoff  32
+#define ends_once           33
+#define ends_for_cause      34
+#define told_done           35
+#define told_refused        36
+#define told_retriable      37
+#define told_rebalancing    38
+#define told_failed         39
+#define told_fenced         40
+#define told_timed_out      41
+#define told_closed         42
 
 // Variables. Arrays begin at 0, members and partitions at 1: what lies at 0 is never used.
 byte commit = SETTLED;  // state of commit
 byte commit_purpose = sync;  // whose it is: the application's, which waits or does not; the interval's; a rebalance's that has begun; the last one of close()
 byte standing = outside;  // what the consumer is to the group: nobody; a member whose JoinGroup or SyncGroup is out; a member; or it assigned its partitions itself
-byte covers = nothing;  // what it would commit: nothing; only what is owned; something that is not
+byte covers = nothing;  // what it would commit: nothing, or something
 bool coordinator_here = false;  // there is somebody to send it to
 bool commit_backs_off = false;  // the retry backoff after a failed attempt runs
 bool behind = false;  // an earlier commit is not done yet
@@ -104,7 +103,7 @@ bool auto_commit = false;  // enable.auto.commit
 bool configured = false;  // the configuration is chosen
 byte asked = nothing;  // whose commit is under way
 byte stands = outside;  // what the consumer is to the group
-byte offsets = nothing;  // what would be committed: nothing, what is owned, what is not
+byte offsets = nothing;  // what would be committed: nothing, or something
 bool somebody = false;  // a coordinator is known
 bool earlier = false;  // commits that were asked for before are under way
 bool handed_out = false;  // the application has records that it has not shown to have processed
@@ -145,10 +144,9 @@ byte fault = none;  // the first assertion that failed
 // Rules: M5
 #define holds_sent_with_something (fault != sent_with_something)
 
-// sent-if-allowed (invariant): A commit is sent only by a member that is in no round, for what it owns, or by
-// a consumer that assigned its partitions itself.
+// sent-if-allowed (invariant): A commit is sent only by a member that is in no round, or by a consumer that
+// assigned its partitions itself.
 // Source: Kafka ConsumerCoordinator.sendOffsetCommitRequest
-// Source: librdkafka #2782
 // Rules: M1, M7, C2
 #define holds_sent_if_allowed (fault != sent_if_allowed)
 
@@ -168,8 +166,7 @@ byte fault = none;  // the first assertion that failed
 // Source: Kafka ConsumerCoordinator.onJoinPrepare
 // Rules: M3, M6
 #define holds_sent_when_due (!((asked != nothing) && (request == none) && !earlier && !handed_out && \
-    (offsets != nothing) && ((stands == manual) || ((stands == member) && (offsets == owned))) && somebody && \
-    !resting))
+    (offsets != nothing) && ((stands == manual) || (stands == member)) && somebody && !resting))
 
 // sent-as-it-is (invariant): A commit is sent as nobody exactly when the application assigned the partitions
 // itself, and else as the member.
@@ -226,7 +223,7 @@ byte fault = none;  // the first assertion that failed
 #define holds_told_rebalancing (fault != told_rebalancing)
 
 // told-failed (invariant): A commit is called failed only if the group went on without this member, or
-// without the rebalance, or if what it covers is not owned.
+// without the rebalance.
 // Source: Kafka ConsumerCoordinator.sendOffsetCommitRequest
 // Source: Kafka ConsumerCoordinator.OffsetCommitResponseHandler
 // Rules: M2, M7, C2, J9
@@ -256,12 +253,12 @@ byte fault = none;  // the first assertion that failed
 #define holds_nothing_is_done_at_once ((asked == nothing) || (request != none) || !(!earlier && \
     !handed_out) || (offsets != nothing))
 
-// fails-without-request (invariant): When it is its turn, a commit in a round, outside, or of what is not
-// owned fails without a request, whatever the coordinator is.
+// fails-without-request (invariant): When it is its turn, a commit in a round or outside fails without a
+// request, whatever the coordinator is.
 // Source: Kafka ConsumerCoordinator.sendOffsetCommitRequest
 // Rules: M7, C2
 #define holds_fails_without_request ((asked == nothing) || (request != none) || !(!earlier && !handed_out) || \
-    ((stands == member) && (offsets != foreign)) || (stands == manual))
+    (stands == member) || (stands == manual))
 
 // no-automatic-one-outside (invariant): Automatic commits end with the membership.
 // Source: KAFKA-16258
@@ -521,7 +518,7 @@ c_code { static void commit_application_polled(void) {
     /* WAITING.application_polled.1 [M4] */
     /* count_as_processed */
     {
-      int new1 = ((now.unprocessed && (now.covers == nothing)) ? owned : now.covers);
+      int new1 = ((now.unprocessed && (now.covers == nothing)) ? something : now.covers);
       now.unprocessed = 0;
       now.covers = new1;
     }
@@ -585,31 +582,8 @@ c_code { static void commit_turn_ended(void) {
     if ((now.fault == none) && !((now.asked != nothing) && (now.told == nothing))) {
       now.fault = ends_once;
     }
-    if ((now.fault == none) && !(!now.earlier && !now.handed_out && (((now.offsets != nothing) &&
-        (now.stands == outside)) || ((now.offsets == foreign) && (now.stands == member))))) {
-      now.fault = told_failed;
-    }
-    now.earlier = 0;
-    now.handed_out = 0;
-    now.failed_once = 0;
-    now.resting = 0;
-    now.owed = 0;
-    now.request = none;
-    now.asked = nothing;
-    now.told = COMMIT_FAILED;
-  } else if ((now.commit == WAITING) && !now.behind && !now.unprocessed && (now.covers == foreign) &&
-      (now.standing == member)) {
-    /* WAITING.turn_ended.4 [M7] */
-    now.commit = SETTLED;
-    /* end_as_failed */
-    now.behind = 0;
-    now.commit_backs_off = 0;
-    now.unprocessed = 0;
-    if ((now.fault == none) && !((now.asked != nothing) && (now.told == nothing))) {
-      now.fault = ends_once;
-    }
-    if ((now.fault == none) && !(!now.earlier && !now.handed_out && (((now.offsets != nothing) &&
-        (now.stands == outside)) || ((now.offsets == foreign) && (now.stands == member))))) {
+    if ((now.fault == none) && !(!now.earlier && !now.handed_out && (now.offsets != nothing) &&
+        (now.stands == outside))) {
       now.fault = told_failed;
     }
     now.earlier = 0;
@@ -621,9 +595,9 @@ c_code { static void commit_turn_ended(void) {
     now.asked = nothing;
     now.told = COMMIT_FAILED;
   } else if ((now.commit == WAITING) && !now.behind && !now.unprocessed && (now.covers != nothing) &&
-      ((now.standing == manual) || ((now.standing == member) && (now.covers == owned))) &&
-      now.coordinator_here && !now.commit_backs_off && (now.standing == member)) {
-    /* WAITING.turn_ended.5 [M1 D4] */
+      ((now.standing == manual) || (now.standing == member)) && now.coordinator_here &&
+      !now.commit_backs_off && (now.standing == member)) {
+    /* WAITING.turn_ended.4 [M1 D4] */
     now.commit = SENT;
     /* send_commit_as_member */
     now.sent_as = member;
@@ -640,8 +614,7 @@ c_code { static void commit_turn_ended(void) {
     if ((now.fault == none) && !(now.offsets != nothing)) {
       now.fault = sent_with_something;
     }
-    if ((now.fault == none) && !((now.stands == manual) || ((now.stands == member) &&
-        (now.offsets == owned)))) {
+    if ((now.fault == none) && !((now.stands == manual) || (now.stands == member))) {
       now.fault = sent_if_allowed;
     }
     if ((now.fault == none) && !now.somebody) {
@@ -653,9 +626,9 @@ c_code { static void commit_turn_ended(void) {
     now.request = ((now.stands == manual) ? nobody : member);
     now.same_since = 1;
   } else if ((now.commit == WAITING) && !now.behind && !now.unprocessed && (now.covers != nothing) &&
-      ((now.standing == manual) || ((now.standing == member) && (now.covers == owned))) &&
-      now.coordinator_here && !now.commit_backs_off && (now.standing == manual)) {
-    /* WAITING.turn_ended.6 [M1 X1 D8 D4] */
+      ((now.standing == manual) || (now.standing == member)) && now.coordinator_here &&
+      !now.commit_backs_off && (now.standing == manual)) {
+    /* WAITING.turn_ended.5 [M1 X1 D8 D4] */
     now.commit = SENT;
     /* send_commit_as_nobody */
     now.sent_as = nobody;
@@ -672,8 +645,7 @@ c_code { static void commit_turn_ended(void) {
     if ((now.fault == none) && !(now.offsets != nothing)) {
       now.fault = sent_with_something;
     }
-    if ((now.fault == none) && !((now.stands == manual) || ((now.stands == member) &&
-        (now.offsets == owned)))) {
+    if ((now.fault == none) && !((now.stands == manual) || (now.stands == member))) {
       now.fault = sent_if_allowed;
     }
     if ((now.fault == none) && !now.somebody) {
@@ -1517,48 +1489,26 @@ active proctype system() {
             commit_commit_sync_called(nothing, 1);
             commit_turn_ended();
           } }
-       // commit_sync_called_owned_not_behind_now: commit(): the caller waits [application]
+       // commit_sync_called_something_not_behind_now: commit(): the caller waits [application]
        :: d_step { configured && (fault == none) -> c_code {
             now.told = nothing;
             if (now.asked == nothing) {
               now.asked = sync;
-              now.offsets = owned;
+              now.offsets = something;
               now.earlier = 0;
             }
-            commit_commit_sync_called(owned, 0);
+            commit_commit_sync_called(something, 0);
             commit_turn_ended();
           } }
-       // commit_sync_called_owned_behind_now: commit(): the caller waits [application]
+       // commit_sync_called_something_behind_now: commit(): the caller waits [application]
        :: d_step { configured && (fault == none) -> c_code {
             now.told = nothing;
             if (now.asked == nothing) {
               now.asked = sync;
-              now.offsets = owned;
+              now.offsets = something;
               now.earlier = 1;
             }
-            commit_commit_sync_called(owned, 1);
-            commit_turn_ended();
-          } }
-       // commit_sync_called_foreign_not_behind_now: commit(): the caller waits [application]
-       :: d_step { configured && (fault == none) -> c_code {
-            now.told = nothing;
-            if (now.asked == nothing) {
-              now.asked = sync;
-              now.offsets = foreign;
-              now.earlier = 0;
-            }
-            commit_commit_sync_called(foreign, 0);
-            commit_turn_ended();
-          } }
-       // commit_sync_called_foreign_behind_now: commit(): the caller waits [application]
-       :: d_step { configured && (fault == none) -> c_code {
-            now.told = nothing;
-            if (now.asked == nothing) {
-              now.asked = sync;
-              now.offsets = foreign;
-              now.earlier = 1;
-            }
-            commit_commit_sync_called(foreign, 1);
+            commit_commit_sync_called(something, 1);
             commit_turn_ended();
           } }
        // commit_async_called_nothing_not_behind_now: commit_async() [application]
@@ -1583,48 +1533,26 @@ active proctype system() {
             commit_commit_async_called(nothing, 1);
             commit_turn_ended();
           } }
-       // commit_async_called_owned_not_behind_now: commit_async() [application]
+       // commit_async_called_something_not_behind_now: commit_async() [application]
        :: d_step { configured && (fault == none) -> c_code {
             now.told = nothing;
             if (now.asked == nothing) {
               now.asked = async;
-              now.offsets = owned;
+              now.offsets = something;
               now.earlier = 0;
             }
-            commit_commit_async_called(owned, 0);
+            commit_commit_async_called(something, 0);
             commit_turn_ended();
           } }
-       // commit_async_called_owned_behind_now: commit_async() [application]
+       // commit_async_called_something_behind_now: commit_async() [application]
        :: d_step { configured && (fault == none) -> c_code {
             now.told = nothing;
             if (now.asked == nothing) {
               now.asked = async;
-              now.offsets = owned;
+              now.offsets = something;
               now.earlier = 1;
             }
-            commit_commit_async_called(owned, 1);
-            commit_turn_ended();
-          } }
-       // commit_async_called_foreign_not_behind_now: commit_async() [application]
-       :: d_step { configured && (fault == none) -> c_code {
-            now.told = nothing;
-            if (now.asked == nothing) {
-              now.asked = async;
-              now.offsets = foreign;
-              now.earlier = 0;
-            }
-            commit_commit_async_called(foreign, 0);
-            commit_turn_ended();
-          } }
-       // commit_async_called_foreign_behind_now: commit_async() [application]
-       :: d_step { configured && (fault == none) -> c_code {
-            now.told = nothing;
-            if (now.asked == nothing) {
-              now.asked = async;
-              now.offsets = foreign;
-              now.earlier = 1;
-            }
-            commit_commit_async_called(foreign, 1);
+            commit_commit_async_called(something, 1);
             commit_turn_ended();
           } }
        // auto_commit_due_nothing_not_behind_now: auto.commit.interval.ms since the last automatic commit was sent
@@ -1641,55 +1569,30 @@ active proctype system() {
             commit_auto_commit_due(nothing, 1);
             commit_turn_ended();
           } }
-       // auto_commit_due_owned_not_behind_now: auto.commit.interval.ms since the last automatic commit was sent
+       // auto_commit_due_something_not_behind_now: auto.commit.interval.ms since the last automatic commit was sent
        // [timer]
        :: d_step { configured && (fault == none) -> c_code {
             now.told = nothing;
             if ((now.asked == nothing) && now.auto_commit && ((now.stands == member) ||
                 (now.stands == manual))) {
               now.asked = timed;
-              now.offsets = owned;
+              now.offsets = something;
               now.earlier = 0;
             }
-            commit_auto_commit_due(owned, 0);
+            commit_auto_commit_due(something, 0);
             commit_turn_ended();
           } }
-       // auto_commit_due_owned_behind_now: auto.commit.interval.ms since the last automatic commit was sent [timer]
-       :: d_step { configured && (fault == none) -> c_code {
-            now.told = nothing;
-            if ((now.asked == nothing) && now.auto_commit && ((now.stands == member) ||
-                (now.stands == manual))) {
-              now.asked = timed;
-              now.offsets = owned;
-              now.earlier = 1;
-            }
-            commit_auto_commit_due(owned, 1);
-            commit_turn_ended();
-          } }
-       // auto_commit_due_foreign_not_behind_now: auto.commit.interval.ms since the last automatic commit was sent
+       // auto_commit_due_something_behind_now: auto.commit.interval.ms since the last automatic commit was sent
        // [timer]
        :: d_step { configured && (fault == none) -> c_code {
             now.told = nothing;
             if ((now.asked == nothing) && now.auto_commit && ((now.stands == member) ||
                 (now.stands == manual))) {
               now.asked = timed;
-              now.offsets = foreign;
-              now.earlier = 0;
-            }
-            commit_auto_commit_due(foreign, 0);
-            commit_turn_ended();
-          } }
-       // auto_commit_due_foreign_behind_now: auto.commit.interval.ms since the last automatic commit was sent
-       // [timer]
-       :: d_step { configured && (fault == none) -> c_code {
-            now.told = nothing;
-            if ((now.asked == nothing) && now.auto_commit && ((now.stands == member) ||
-                (now.stands == manual))) {
-              now.asked = timed;
-              now.offsets = foreign;
+              now.offsets = something;
               now.earlier = 1;
             }
-            commit_auto_commit_due(foreign, 1);
+            commit_auto_commit_due(something, 1);
             commit_turn_ended();
           } }
        // rebalance_commit_due_nothing_not_behind_now_not_unprocessed_now: a rebalance has begun, and auto-commit is
@@ -1732,108 +1635,56 @@ active proctype system() {
             commit_rebalance_commit_due(nothing, 1, 1);
             commit_turn_ended();
           } }
-       // rebalance_commit_due_owned_not_behind_now_not_unprocessed_now: a rebalance has begun, and auto-commit is on
-       // [internal]
+       // rebalance_commit_due_something_not_behind_now_not_unprocessed_now: a rebalance has begun, and auto-commit
+       // is on [internal]
        :: d_step { configured && (fault == none) -> c_code {
             now.told = nothing;
             if ((now.asked == nothing) && now.auto_commit && (now.stands == member)) {
               now.asked = rebalance;
               now.handed_out = 0;
-              now.offsets = owned;
+              now.offsets = something;
               now.earlier = 0;
             }
-            commit_rebalance_commit_due(owned, 0, 0);
+            commit_rebalance_commit_due(something, 0, 0);
             commit_turn_ended();
           } }
-       // rebalance_commit_due_owned_not_behind_now_unprocessed_now: a rebalance has begun, and auto-commit is on
+       // rebalance_commit_due_something_not_behind_now_unprocessed_now: a rebalance has begun, and auto-commit is on
        // [internal]
        :: d_step { configured && (fault == none) -> c_code {
             now.told = nothing;
             if ((now.asked == nothing) && now.auto_commit && (now.stands == member)) {
               now.asked = rebalance;
               now.handed_out = 1;
-              now.offsets = owned;
+              now.offsets = something;
               now.earlier = 0;
             }
-            commit_rebalance_commit_due(owned, 0, 1);
+            commit_rebalance_commit_due(something, 0, 1);
             commit_turn_ended();
           } }
-       // rebalance_commit_due_owned_behind_now_not_unprocessed_now: a rebalance has begun, and auto-commit is on
+       // rebalance_commit_due_something_behind_now_not_unprocessed_now: a rebalance has begun, and auto-commit is on
        // [internal]
        :: d_step { configured && (fault == none) -> c_code {
             now.told = nothing;
             if ((now.asked == nothing) && now.auto_commit && (now.stands == member)) {
               now.asked = rebalance;
               now.handed_out = 0;
-              now.offsets = owned;
+              now.offsets = something;
               now.earlier = 1;
             }
-            commit_rebalance_commit_due(owned, 1, 0);
+            commit_rebalance_commit_due(something, 1, 0);
             commit_turn_ended();
           } }
-       // rebalance_commit_due_owned_behind_now_unprocessed_now: a rebalance has begun, and auto-commit is on
+       // rebalance_commit_due_something_behind_now_unprocessed_now: a rebalance has begun, and auto-commit is on
        // [internal]
        :: d_step { configured && (fault == none) -> c_code {
             now.told = nothing;
             if ((now.asked == nothing) && now.auto_commit && (now.stands == member)) {
               now.asked = rebalance;
               now.handed_out = 1;
-              now.offsets = owned;
+              now.offsets = something;
               now.earlier = 1;
             }
-            commit_rebalance_commit_due(owned, 1, 1);
-            commit_turn_ended();
-          } }
-       // rebalance_commit_due_foreign_not_behind_now_not_unprocessed_now: a rebalance has begun, and auto-commit is
-       // on [internal]
-       :: d_step { configured && (fault == none) -> c_code {
-            now.told = nothing;
-            if ((now.asked == nothing) && now.auto_commit && (now.stands == member)) {
-              now.asked = rebalance;
-              now.handed_out = 0;
-              now.offsets = foreign;
-              now.earlier = 0;
-            }
-            commit_rebalance_commit_due(foreign, 0, 0);
-            commit_turn_ended();
-          } }
-       // rebalance_commit_due_foreign_not_behind_now_unprocessed_now: a rebalance has begun, and auto-commit is on
-       // [internal]
-       :: d_step { configured && (fault == none) -> c_code {
-            now.told = nothing;
-            if ((now.asked == nothing) && now.auto_commit && (now.stands == member)) {
-              now.asked = rebalance;
-              now.handed_out = 1;
-              now.offsets = foreign;
-              now.earlier = 0;
-            }
-            commit_rebalance_commit_due(foreign, 0, 1);
-            commit_turn_ended();
-          } }
-       // rebalance_commit_due_foreign_behind_now_not_unprocessed_now: a rebalance has begun, and auto-commit is on
-       // [internal]
-       :: d_step { configured && (fault == none) -> c_code {
-            now.told = nothing;
-            if ((now.asked == nothing) && now.auto_commit && (now.stands == member)) {
-              now.asked = rebalance;
-              now.handed_out = 0;
-              now.offsets = foreign;
-              now.earlier = 1;
-            }
-            commit_rebalance_commit_due(foreign, 1, 0);
-            commit_turn_ended();
-          } }
-       // rebalance_commit_due_foreign_behind_now_unprocessed_now: a rebalance has begun, and auto-commit is on
-       // [internal]
-       :: d_step { configured && (fault == none) -> c_code {
-            now.told = nothing;
-            if ((now.asked == nothing) && now.auto_commit && (now.stands == member)) {
-              now.asked = rebalance;
-              now.handed_out = 1;
-              now.offsets = foreign;
-              now.earlier = 1;
-            }
-            commit_rebalance_commit_due(foreign, 1, 1);
+            commit_rebalance_commit_due(something, 1, 1);
             commit_turn_ended();
           } }
        // close_commit_due_nothing_not_behind_now: close() with auto-commit on [application]
@@ -1860,52 +1711,28 @@ active proctype system() {
             commit_close_commit_due(nothing, 1);
             commit_turn_ended();
           } }
-       // close_commit_due_owned_not_behind_now: close() with auto-commit on [application]
+       // close_commit_due_something_not_behind_now: close() with auto-commit on [application]
        :: d_step { configured && (fault == none) -> c_code {
             now.told = nothing;
             if ((now.asked == nothing) && now.auto_commit && ((now.stands == member) ||
                 (now.stands == manual))) {
               now.asked = close;
-              now.offsets = owned;
+              now.offsets = something;
               now.earlier = 0;
             }
-            commit_close_commit_due(owned, 0);
+            commit_close_commit_due(something, 0);
             commit_turn_ended();
           } }
-       // close_commit_due_owned_behind_now: close() with auto-commit on [application]
+       // close_commit_due_something_behind_now: close() with auto-commit on [application]
        :: d_step { configured && (fault == none) -> c_code {
             now.told = nothing;
             if ((now.asked == nothing) && now.auto_commit && ((now.stands == member) ||
                 (now.stands == manual))) {
               now.asked = close;
-              now.offsets = owned;
+              now.offsets = something;
               now.earlier = 1;
             }
-            commit_close_commit_due(owned, 1);
-            commit_turn_ended();
-          } }
-       // close_commit_due_foreign_not_behind_now: close() with auto-commit on [application]
-       :: d_step { configured && (fault == none) -> c_code {
-            now.told = nothing;
-            if ((now.asked == nothing) && now.auto_commit && ((now.stands == member) ||
-                (now.stands == manual))) {
-              now.asked = close;
-              now.offsets = foreign;
-              now.earlier = 0;
-            }
-            commit_close_commit_due(foreign, 0);
-            commit_turn_ended();
-          } }
-       // close_commit_due_foreign_behind_now: close() with auto-commit on [application]
-       :: d_step { configured && (fault == none) -> c_code {
-            now.told = nothing;
-            if ((now.asked == nothing) && now.auto_commit && ((now.stands == member) ||
-                (now.stands == manual))) {
-              now.asked = close;
-              now.offsets = foreign;
-              now.earlier = 1;
-            }
-            commit_close_commit_due(foreign, 1);
+            commit_close_commit_due(something, 1);
             commit_turn_ended();
           } }
        // earlier_commits_done: every commit that was asked for before this one is done [internal]
@@ -1922,7 +1749,7 @@ active proctype system() {
             now.told = nothing;
             if (now.handed_out) {
               now.handed_out = 0;
-              now.offsets = ((now.offsets == nothing) ? owned : now.offsets);
+              now.offsets = ((now.offsets == nothing) ? something : now.offsets);
             }
             commit_application_polled();
             commit_turn_ended();
@@ -2125,46 +1952,25 @@ active proctype system() {
             commit_commit_standing_changed(outside, nothing, 1);
             commit_turn_ended();
           } }
-       // commit_standing_changed_outside_owned_not_same_identity: a round begins or ends, membership begins or is
-       // lost, partitions come or go [internal]
+       // commit_standing_changed_outside_something_not_same_identity: a round begins or ends, membership begins or
+       // is lost, partitions come or go [internal]
        :: d_step { configured && (fault == none) -> c_code {
             now.told = nothing;
             now.stands = outside;
-            now.offsets = owned;
+            now.offsets = something;
             now.same_since = 0;
             now.owed = now.owed || ((now.asked == timed) || (now.asked == rebalance) || (now.asked == close));
-            commit_commit_standing_changed(outside, owned, 0);
+            commit_commit_standing_changed(outside, something, 0);
             commit_turn_ended();
           } }
-       // commit_standing_changed_outside_owned_same_identity: a round begins or ends, membership begins or is lost,
-       // partitions come or go [internal]
-       :: d_step { configured && (fault == none) -> c_code {
-            now.told = nothing;
-            now.stands = outside;
-            now.offsets = owned;
-            now.owed = now.owed || ((now.asked == timed) || (now.asked == rebalance) || (now.asked == close));
-            commit_commit_standing_changed(outside, owned, 1);
-            commit_turn_ended();
-          } }
-       // commit_standing_changed_outside_foreign_not_same_identity: a round begins or ends, membership begins or is
+       // commit_standing_changed_outside_something_same_identity: a round begins or ends, membership begins or is
        // lost, partitions come or go [internal]
        :: d_step { configured && (fault == none) -> c_code {
             now.told = nothing;
             now.stands = outside;
-            now.offsets = foreign;
-            now.same_since = 0;
+            now.offsets = something;
             now.owed = now.owed || ((now.asked == timed) || (now.asked == rebalance) || (now.asked == close));
-            commit_commit_standing_changed(outside, foreign, 0);
-            commit_turn_ended();
-          } }
-       // commit_standing_changed_outside_foreign_same_identity: a round begins or ends, membership begins or is
-       // lost, partitions come or go [internal]
-       :: d_step { configured && (fault == none) -> c_code {
-            now.told = nothing;
-            now.stands = outside;
-            now.offsets = foreign;
-            now.owed = now.owed || ((now.asked == timed) || (now.asked == rebalance) || (now.asked == close));
-            commit_commit_standing_changed(outside, foreign, 1);
+            commit_commit_standing_changed(outside, something, 1);
             commit_turn_ended();
           } }
        // commit_standing_changed_in_round_nothing_not_same_identity: a round begins or ends, membership begins or is
@@ -2186,42 +1992,23 @@ active proctype system() {
             commit_commit_standing_changed(in_round, nothing, 1);
             commit_turn_ended();
           } }
-       // commit_standing_changed_in_round_owned_not_same_identity: a round begins or ends, membership begins or is
-       // lost, partitions come or go [internal]
+       // commit_standing_changed_in_round_something_not_same_identity: a round begins or ends, membership begins or
+       // is lost, partitions come or go [internal]
        :: d_step { configured && (fault == none) -> c_code {
             now.told = nothing;
             now.stands = in_round;
-            now.offsets = owned;
+            now.offsets = something;
             now.same_since = 0;
-            commit_commit_standing_changed(in_round, owned, 0);
+            commit_commit_standing_changed(in_round, something, 0);
             commit_turn_ended();
           } }
-       // commit_standing_changed_in_round_owned_same_identity: a round begins or ends, membership begins or is lost,
-       // partitions come or go [internal]
-       :: d_step { configured && (fault == none) -> c_code {
-            now.told = nothing;
-            now.stands = in_round;
-            now.offsets = owned;
-            commit_commit_standing_changed(in_round, owned, 1);
-            commit_turn_ended();
-          } }
-       // commit_standing_changed_in_round_foreign_not_same_identity: a round begins or ends, membership begins or is
+       // commit_standing_changed_in_round_something_same_identity: a round begins or ends, membership begins or is
        // lost, partitions come or go [internal]
        :: d_step { configured && (fault == none) -> c_code {
             now.told = nothing;
             now.stands = in_round;
-            now.offsets = foreign;
-            now.same_since = 0;
-            commit_commit_standing_changed(in_round, foreign, 0);
-            commit_turn_ended();
-          } }
-       // commit_standing_changed_in_round_foreign_same_identity: a round begins or ends, membership begins or is
-       // lost, partitions come or go [internal]
-       :: d_step { configured && (fault == none) -> c_code {
-            now.told = nothing;
-            now.stands = in_round;
-            now.offsets = foreign;
-            commit_commit_standing_changed(in_round, foreign, 1);
+            now.offsets = something;
+            commit_commit_standing_changed(in_round, something, 1);
             commit_turn_ended();
           } }
        // commit_standing_changed_member_nothing_not_same_identity: a round begins or ends, membership begins or is
@@ -2243,42 +2030,23 @@ active proctype system() {
             commit_commit_standing_changed(member, nothing, 1);
             commit_turn_ended();
           } }
-       // commit_standing_changed_member_owned_not_same_identity: a round begins or ends, membership begins or is
+       // commit_standing_changed_member_something_not_same_identity: a round begins or ends, membership begins or is
        // lost, partitions come or go [internal]
        :: d_step { configured && (fault == none) -> c_code {
             now.told = nothing;
             now.stands = member;
-            now.offsets = owned;
+            now.offsets = something;
             now.same_since = 0;
-            commit_commit_standing_changed(member, owned, 0);
+            commit_commit_standing_changed(member, something, 0);
             commit_turn_ended();
           } }
-       // commit_standing_changed_member_owned_same_identity: a round begins or ends, membership begins or is lost,
-       // partitions come or go [internal]
-       :: d_step { configured && (fault == none) -> c_code {
-            now.told = nothing;
-            now.stands = member;
-            now.offsets = owned;
-            commit_commit_standing_changed(member, owned, 1);
-            commit_turn_ended();
-          } }
-       // commit_standing_changed_member_foreign_not_same_identity: a round begins or ends, membership begins or is
+       // commit_standing_changed_member_something_same_identity: a round begins or ends, membership begins or is
        // lost, partitions come or go [internal]
        :: d_step { configured && (fault == none) -> c_code {
             now.told = nothing;
             now.stands = member;
-            now.offsets = foreign;
-            now.same_since = 0;
-            commit_commit_standing_changed(member, foreign, 0);
-            commit_turn_ended();
-          } }
-       // commit_standing_changed_member_foreign_same_identity: a round begins or ends, membership begins or is lost,
-       // partitions come or go [internal]
-       :: d_step { configured && (fault == none) -> c_code {
-            now.told = nothing;
-            now.stands = member;
-            now.offsets = foreign;
-            commit_commit_standing_changed(member, foreign, 1);
+            now.offsets = something;
+            commit_commit_standing_changed(member, something, 1);
             commit_turn_ended();
           } }
        // commit_standing_changed_manual_nothing_not_same_identity: a round begins or ends, membership begins or is
@@ -2300,42 +2068,23 @@ active proctype system() {
             commit_commit_standing_changed(manual, nothing, 1);
             commit_turn_ended();
           } }
-       // commit_standing_changed_manual_owned_not_same_identity: a round begins or ends, membership begins or is
+       // commit_standing_changed_manual_something_not_same_identity: a round begins or ends, membership begins or is
        // lost, partitions come or go [internal]
        :: d_step { configured && (fault == none) -> c_code {
             now.told = nothing;
             now.stands = manual;
-            now.offsets = owned;
+            now.offsets = something;
             now.same_since = 0;
-            commit_commit_standing_changed(manual, owned, 0);
+            commit_commit_standing_changed(manual, something, 0);
             commit_turn_ended();
           } }
-       // commit_standing_changed_manual_owned_same_identity: a round begins or ends, membership begins or is lost,
-       // partitions come or go [internal]
-       :: d_step { configured && (fault == none) -> c_code {
-            now.told = nothing;
-            now.stands = manual;
-            now.offsets = owned;
-            commit_commit_standing_changed(manual, owned, 1);
-            commit_turn_ended();
-          } }
-       // commit_standing_changed_manual_foreign_not_same_identity: a round begins or ends, membership begins or is
+       // commit_standing_changed_manual_something_same_identity: a round begins or ends, membership begins or is
        // lost, partitions come or go [internal]
        :: d_step { configured && (fault == none) -> c_code {
             now.told = nothing;
             now.stands = manual;
-            now.offsets = foreign;
-            now.same_since = 0;
-            commit_commit_standing_changed(manual, foreign, 0);
-            commit_turn_ended();
-          } }
-       // commit_standing_changed_manual_foreign_same_identity: a round begins or ends, membership begins or is lost,
-       // partitions come or go [internal]
-       :: d_step { configured && (fault == none) -> c_code {
-            now.told = nothing;
-            now.stands = manual;
-            now.offsets = foreign;
-            commit_commit_standing_changed(manual, foreign, 1);
+            now.offsets = something;
+            commit_commit_standing_changed(manual, something, 1);
             commit_turn_ended();
           } }
        // rebalance_given_up: the member leaves instead [internal]

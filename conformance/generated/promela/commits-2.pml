@@ -37,7 +37,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model c0720fb7dff894d4477a1e90ac6f2a860bff65730d724ca030a56c5a2312d518
+// Model afe132302544c74040916bd6d0bd280610525ca6fec43aefc7910f457865bba7
 
 #define MEMBERS 2
 #define PARTITIONS 1
@@ -57,18 +57,17 @@
 #define member        11
 #define manual        12
 #define nothing       13
-#define owned         14
-#define foreign       15
-#define none          16
-#define illegal_event 17
-#define never_rewinds 18
-#define done_in_order 19
+#define something     14
+#define none          15
+#define illegal_event 16
+#define never_rewinds 17
+#define done_in_order 18
 
 // Variables. Arrays begin at 0, members and partitions at 1: what lies at 0 is never used.
 byte commit[MEMBERS + 1] = SETTLED;  // state of commit
 byte commit_purpose[MEMBERS + 1] = sync;  // whose it is: the application's, which waits or does not; the interval's; a rebalance's that has begun; the last one of close()
 byte standing[MEMBERS + 1] = outside;  // what the consumer is to the group: nobody; a member whose JoinGroup or SyncGroup is out; a member; or it assigned its partitions itself
-byte covers[MEMBERS + 1] = nothing;  // what it would commit: nothing; only what is owned; something that is not
+byte covers[MEMBERS + 1] = nothing;  // what it would commit: nothing, or something
 bool coordinator_here[MEMBERS + 1] = false;  // there is somebody to send it to
 bool commit_backs_off[MEMBERS + 1] = false;  // the retry backoff after a failed attempt runs
 bool behind[MEMBERS + 1] = false;  // an earlier commit is not done yet
@@ -276,7 +275,7 @@ c_code { static void commit_application_polled(int i) {
     /* WAITING.application_polled.1 [M4] */
     /* count_as_processed */
     {
-      int new1 = ((now.unprocessed[i] && (now.covers[i] == nothing)) ? owned : now.covers[i]);
+      int new1 = ((now.unprocessed[i] && (now.covers[i] == nothing)) ? something : now.covers[i]);
       now.unprocessed[i] = 0;
       now.covers[i] = new1;
     }
@@ -343,28 +342,9 @@ c_code { static void commit_turn_ended(int i) {
       }
     }
   } else if ((now.commit[i] == WAITING) && !now.behind[i] && !now.unprocessed[i] &&
-      (now.covers[i] == foreign) && (now.standing[i] == member)) {
-    /* WAITING.turn_ended.4 [M7] */
-    now.commit[i] = SETTLED;
-    /* end_as_failed */
-    now.behind[i] = 0;
-    now.commit_backs_off[i] = 0;
-    now.unprocessed[i] = 0;
-    now.asked[i] = nothing;
-    now.request[i] = 0;
-    now.dated[i] = 0;
-    now.overtaken[i] = 0;
-    now.fixed[i] = 0;
-    for (int j = 1; j <= MEMBERS; j++) {
-      if (j != i) {
-        commit_earlier_commits_done(j);
-      }
-    }
-  } else if ((now.commit[i] == WAITING) && !now.behind[i] && !now.unprocessed[i] &&
-      (now.covers[i] != nothing) && ((now.standing[i] == manual) || ((now.standing[i] == member) &&
-      (now.covers[i] == owned))) && now.coordinator_here[i] && !now.commit_backs_off[i] &&
-      (now.standing[i] == member)) {
-    /* WAITING.turn_ended.5 [M1 D4] */
+      (now.covers[i] != nothing) && ((now.standing[i] == manual) || (now.standing[i] == member)) &&
+      now.coordinator_here[i] && !now.commit_backs_off[i] && (now.standing[i] == member)) {
+    /* WAITING.turn_ended.4 [M1 D4] */
     now.commit[i] = SENT;
     if ((now.fault == none) && !(!(((now.asked[i] == sync) || (now.asked[i] == async)) &&
         now.overtaken[i]))) {
@@ -378,10 +358,9 @@ c_code { static void commit_turn_ended(int i) {
       }
     }
   } else if ((now.commit[i] == WAITING) && !now.behind[i] && !now.unprocessed[i] &&
-      (now.covers[i] != nothing) && ((now.standing[i] == manual) || ((now.standing[i] == member) &&
-      (now.covers[i] == owned))) && now.coordinator_here[i] && !now.commit_backs_off[i] &&
-      (now.standing[i] == manual)) {
-    /* WAITING.turn_ended.6 [M1 X1 D8 D4] */
+      (now.covers[i] != nothing) && ((now.standing[i] == manual) || (now.standing[i] == member)) &&
+      now.coordinator_here[i] && !now.commit_backs_off[i] && (now.standing[i] == manual)) {
+    /* WAITING.turn_ended.5 [M1 X1 D8 D4] */
     now.commit[i] = SENT;
     if ((now.fault == none) && !(!(((now.asked[i] == sync) || (now.asked[i] == async)) &&
         now.overtaken[i]))) {
@@ -980,7 +959,7 @@ active proctype system() {
        // commit_sync_called: [application]
        :: d_step { (fault == none) && (asked[1] == nothing) && !(((asked[1] == sync) ||
            (asked[1] == close)) || ((asked[2] == sync) || (asked[2] == close))) -> c_code {
-            commit_commit_sync_called(1, owned, ((now.asked[2] != nothing) &&
+            commit_commit_sync_called(1, something, ((now.asked[2] != nothing) &&
                 !((now.asked[2] == rebalance) && now.handed_out)));
             for (int j = 1; j <= MEMBERS; j++) {
               if ((j != 1) && ((now.asked[j] == timed) || (now.asked[j] == rebalance) ||
@@ -999,7 +978,7 @@ active proctype system() {
           } }
        :: d_step { (fault == none) && (asked[2] == nothing) && !(((asked[1] == sync) ||
            (asked[1] == close)) || ((asked[2] == sync) || (asked[2] == close))) -> c_code {
-            commit_commit_sync_called(2, owned, ((now.asked[1] != nothing) &&
+            commit_commit_sync_called(2, something, ((now.asked[1] != nothing) &&
                 !((now.asked[1] == rebalance) && now.handed_out)));
             for (int j = 1; j <= MEMBERS; j++) {
               if ((j != 2) && ((now.asked[j] == timed) || (now.asked[j] == rebalance) ||
@@ -1058,7 +1037,7 @@ active proctype system() {
        // commit_async_called: [application]
        :: d_step { (fault == none) && (asked[1] == nothing) && !(((asked[1] == sync) ||
            (asked[1] == close)) || ((asked[2] == sync) || (asked[2] == close))) -> c_code {
-            commit_commit_async_called(1, owned, ((now.asked[2] != nothing) &&
+            commit_commit_async_called(1, something, ((now.asked[2] != nothing) &&
                 !((now.asked[2] == rebalance) && now.handed_out)));
             for (int j = 1; j <= MEMBERS; j++) {
               if ((j != 1) && ((now.asked[j] == timed) || (now.asked[j] == rebalance) ||
@@ -1077,7 +1056,7 @@ active proctype system() {
           } }
        :: d_step { (fault == none) && (asked[2] == nothing) && !(((asked[1] == sync) ||
            (asked[1] == close)) || ((asked[2] == sync) || (asked[2] == close))) -> c_code {
-            commit_commit_async_called(2, owned, ((now.asked[1] != nothing) &&
+            commit_commit_async_called(2, something, ((now.asked[1] != nothing) &&
                 !((now.asked[1] == rebalance) && now.handed_out)));
             for (int j = 1; j <= MEMBERS; j++) {
               if ((j != 2) && ((now.asked[j] == timed) || (now.asked[j] == rebalance) ||
@@ -1137,8 +1116,8 @@ active proctype system() {
        :: d_step { (fault == none) && (asked[1] == nothing) && (standing[1] == member) &&
            !(((asked[1] == timed) || (asked[1] == rebalance) || (asked[1] == close)) ||
            ((asked[2] == timed) || (asked[2] == rebalance) || (asked[2] == close))) -> c_code {
-            commit_auto_commit_due(1, owned, ((now.asked[2] != nothing) && !((now.asked[2] == rebalance) &&
-                now.handed_out)));
+            commit_auto_commit_due(1, something, ((now.asked[2] != nothing) &&
+                !((now.asked[2] == rebalance) && now.handed_out)));
             now.first = 1;
             now.asked[1] = timed;
             for (int j = 1; j <= MEMBERS; j++) {
@@ -1151,8 +1130,8 @@ active proctype system() {
        :: d_step { (fault == none) && (asked[2] == nothing) && (standing[2] == member) &&
            !(((asked[1] == timed) || (asked[1] == rebalance) || (asked[1] == close)) ||
            ((asked[2] == timed) || (asked[2] == rebalance) || (asked[2] == close))) -> c_code {
-            commit_auto_commit_due(2, owned, ((now.asked[1] != nothing) && !((now.asked[1] == rebalance) &&
-                now.handed_out)));
+            commit_auto_commit_due(2, something, ((now.asked[1] != nothing) &&
+                !((now.asked[1] == rebalance) && now.handed_out)));
             now.first = 2;
             now.asked[2] = timed;
             for (int j = 1; j <= MEMBERS; j++) {
@@ -1166,8 +1145,9 @@ active proctype system() {
        :: d_step { (fault == none) && (asked[1] == nothing) && (standing[1] == member) &&
            !(((asked[1] == rebalance) || (asked[1] == close)) || ((asked[2] == rebalance) ||
            (asked[2] == close))) -> c_code {
-            commit_rebalance_commit_due(1, (now.handed_out ? nothing : owned), ((now.asked[2] != nothing) &&
-                !((now.asked[2] == rebalance) && now.handed_out)), now.handed_out);
+            commit_rebalance_commit_due(1, (now.handed_out ? nothing : something),
+                ((now.asked[2] != nothing) && !((now.asked[2] == rebalance) && now.handed_out)),
+                now.handed_out);
             now.first = 1;
             now.asked[1] = rebalance;
             for (int j = 1; j <= MEMBERS; j++) {
@@ -1180,8 +1160,9 @@ active proctype system() {
        :: d_step { (fault == none) && (asked[2] == nothing) && (standing[2] == member) &&
            !(((asked[1] == rebalance) || (asked[1] == close)) || ((asked[2] == rebalance) ||
            (asked[2] == close))) -> c_code {
-            commit_rebalance_commit_due(2, (now.handed_out ? nothing : owned), ((now.asked[1] != nothing) &&
-                !((now.asked[1] == rebalance) && now.handed_out)), now.handed_out);
+            commit_rebalance_commit_due(2, (now.handed_out ? nothing : something),
+                ((now.asked[1] != nothing) && !((now.asked[1] == rebalance) && now.handed_out)),
+                now.handed_out);
             now.first = 2;
             now.asked[2] = rebalance;
             for (int j = 1; j <= MEMBERS; j++) {
@@ -1195,8 +1176,8 @@ active proctype system() {
        :: d_step { (fault == none) && (asked[1] == nothing) && (standing[1] == member) &&
            !(((asked[1] == sync) || (asked[1] == close)) || ((asked[2] == sync) || (asked[2] == close))) &&
            ((asked[1] != rebalance) && (asked[2] != rebalance)) -> c_code {
-            commit_close_commit_due(1, owned, ((now.asked[2] != nothing) && !((now.asked[2] == rebalance) &&
-                now.handed_out)));
+            commit_close_commit_due(1, something, ((now.asked[2] != nothing) &&
+                !((now.asked[2] == rebalance) && now.handed_out)));
             now.first = 1;
             now.asked[1] = close;
             for (int j = 1; j <= MEMBERS; j++) {
@@ -1209,8 +1190,8 @@ active proctype system() {
        :: d_step { (fault == none) && (asked[2] == nothing) && (standing[2] == member) &&
            !(((asked[1] == sync) || (asked[1] == close)) || ((asked[2] == sync) || (asked[2] == close))) &&
            ((asked[1] != rebalance) && (asked[2] != rebalance)) -> c_code {
-            commit_close_commit_due(2, owned, ((now.asked[1] != nothing) && !((now.asked[1] == rebalance) &&
-                now.handed_out)));
+            commit_close_commit_due(2, something, ((now.asked[1] != nothing) &&
+                !((now.asked[1] == rebalance) && now.handed_out)));
             now.first = 2;
             now.asked[2] = close;
             for (int j = 1; j <= MEMBERS; j++) {

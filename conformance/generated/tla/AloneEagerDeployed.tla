@@ -17,7 +17,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model b02451f3c4969c842c8c744981338f271bcd2b1a61cde62a8540b0cd3eea4d53
+\* Model 385160b0b5af107845aebc05707f8c75d5cf7f29f19028bbabbcc8b7073c5bf1
 EXTENDS Naturals, TLC
 
 Members == 1 .. 1
@@ -42,6 +42,9 @@ TypeOK ==
     /\ state.subscribed \in {FALSE, TRUE}
     \* the application has polled since it subscribed, was thrown an error, or let the poll interval expire
     /\ state.polled \in {FALSE, TRUE}
+    \* another process has the instance id: nothing is sent until the application has left, and subscribes
+    \* anew
+    /\ state.fenced \in {FALSE, TRUE}
     \* nothing; a member id without a generation; both
     /\ state.identity \in {"none", "id", "member"}
     \* partitions are assigned
@@ -98,6 +101,8 @@ TypeOK ==
     /\ state.assign_due \in {FALSE, TRUE}
     \* the application has polled since it subscribed, was thrown an error, or let its poll interval expire
     /\ state.may_join \in {FALSE, TRUE}
+    \* another process has its instance id, and it has not left since
+    /\ state.replaced \in {FALSE, TRUE}
     \* an ERROR has been queued by what happens now
     /\ state.raised \in {FALSE, TRUE}
     \* what the coordinator gave it, and nothing has ended: a member id, or that and a generation
@@ -151,13 +156,13 @@ TypeOK ==
                         "lookup-waits", "forget-with-reason", "suspect-is-forgotten",
                         "leaves-only-if-stalled", "one-call", "one-heartbeat", "one-commit",
                         "to-a-known-coordinator", "callbacks-before-join", "join-needs-a-poll",
-                        "join-waits", "commit-comes-first", "sync-after-join", "heartbeat-as-member",
-                        "heartbeat-when-due", "leaves-if-asked", "leave-once", "static-stays",
-                        "commit-what-is-owned", "no-commit-in-a-rebalance", "callbacks-alternate",
-                        "commit-if-configured", "commit-waits", "commit-ends-once", "lost-was-owned",
-                        "lost-by-losing", "paused-before-revoked", "added-before-assigned",
-                        "revoked-for-cause", "taken-is-revoked", "goodbye-is-said", "revoked-is-removed",
-                        "assigned-is-enabled", "forget-then-fail", "errors-are-told",
+                        "fenced-says-nothing", "join-waits", "commit-comes-first", "sync-after-join",
+                        "heartbeat-as-member", "heartbeat-when-due", "leaves-if-asked", "leave-once",
+                        "static-stays", "commit-what-is-owned", "no-commit-in-a-rebalance",
+                        "callbacks-alternate", "commit-if-configured", "commit-waits", "commit-ends-once",
+                        "lost-was-owned", "lost-by-losing", "paused-before-revoked",
+                        "added-before-assigned", "revoked-for-cause", "taken-is-revoked", "goodbye-is-said",
+                        "revoked-is-removed", "assigned-is-enabled", "forget-then-fail", "errors-are-told",
                         "stalled-member-leaves"}
 
 Init ==
@@ -167,6 +172,7 @@ Init ==
              rebalance |-> "UNJOINED",
              subscribed |-> FALSE,
              polled |-> FALSE,
+             fenced |-> FALSE,
              identity |-> "none",
              owned |-> FALSE,
              will_own |-> FALSE,
@@ -195,6 +201,7 @@ Init ==
              revoke_due |-> FALSE,
              assign_due |-> FALSE,
              may_join |-> FALSE,
+             replaced |-> FALSE,
              raised |-> FALSE,
              given |-> "none",
              said_goodbye |-> FALSE,
@@ -295,19 +302,22 @@ TimeoutsHeartbeatDue(s) ==
                THEN LET s1 == [s EXCEPT !.timeouts = "IN_FLIGHT",
                                         \* send_heartbeat
                                         !.heartbeat_overdue = FALSE]
-                        s2 == IF s1.fault = "none" /\ ~(~s1.heartbeat_out)
-                              THEN [s1 EXCEPT !.fault = "one-heartbeat"]
+                        s2 == IF s1.fault = "none" /\ ~(~s1.replaced)
+                              THEN [s1 EXCEPT !.fault = "fenced-says-nothing"]
                               ELSE s1
-                        s3 == IF s2.fault = "none" /\ ~s2.coordinator_known
-                              THEN [s2 EXCEPT !.fault = "to-a-known-coordinator"]
+                        s3 == IF s2.fault = "none" /\ ~(~s2.heartbeat_out)
+                              THEN [s2 EXCEPT !.fault = "one-heartbeat"]
                               ELSE s2
-                        s4 == IF s3.fault = "none" /\ ~(s3.in_group /\ s3.identity = "member")
-                              THEN [s3 EXCEPT !.fault = "heartbeat-as-member"]
+                        s4 == IF s3.fault = "none" /\ ~s3.coordinator_known
+                              THEN [s3 EXCEPT !.fault = "to-a-known-coordinator"]
                               ELSE s3
-                        s5 == IF s4.fault = "none" /\ ~s4.beat_due
-                              THEN [s4 EXCEPT !.fault = "heartbeat-when-due"]
+                        s5 == IF s4.fault = "none" /\ ~(s4.in_group /\ s4.identity = "member")
+                              THEN [s4 EXCEPT !.fault = "heartbeat-as-member"]
                               ELSE s4
-                    IN  [s5 EXCEPT !.heartbeat_out = TRUE,
+                        s6 == IF s5.fault = "none" /\ ~s5.beat_due
+                              THEN [s5 EXCEPT !.fault = "heartbeat-when-due"]
+                              ELSE s5
+                    IN  [s6 EXCEPT !.heartbeat_out = TRUE,
                                    !.beat_due = FALSE]
                \* IDLE.heartbeat_due.2 [H2 D4]
                ELSE IF ~s.coordinator_known /\ ~s.heartbeat_overdue
@@ -329,19 +339,22 @@ TimeoutsTurnEnded(s) ==
     THEN LET s1 == [s EXCEPT !.timeouts = "IN_FLIGHT",
                              \* send_heartbeat
                              !.heartbeat_overdue = FALSE]
-             s2 == IF s1.fault = "none" /\ ~(~s1.heartbeat_out)
-                   THEN [s1 EXCEPT !.fault = "one-heartbeat"]
+             s2 == IF s1.fault = "none" /\ ~(~s1.replaced)
+                   THEN [s1 EXCEPT !.fault = "fenced-says-nothing"]
                    ELSE s1
-             s3 == IF s2.fault = "none" /\ ~s2.coordinator_known
-                   THEN [s2 EXCEPT !.fault = "to-a-known-coordinator"]
+             s3 == IF s2.fault = "none" /\ ~(~s2.heartbeat_out)
+                   THEN [s2 EXCEPT !.fault = "one-heartbeat"]
                    ELSE s2
-             s4 == IF s3.fault = "none" /\ ~(s3.in_group /\ s3.identity = "member")
-                   THEN [s3 EXCEPT !.fault = "heartbeat-as-member"]
+             s4 == IF s3.fault = "none" /\ ~s3.coordinator_known
+                   THEN [s3 EXCEPT !.fault = "to-a-known-coordinator"]
                    ELSE s3
-             s5 == IF s4.fault = "none" /\ ~s4.beat_due
-                   THEN [s4 EXCEPT !.fault = "heartbeat-when-due"]
+             s5 == IF s4.fault = "none" /\ ~(s4.in_group /\ s4.identity = "member")
+                   THEN [s4 EXCEPT !.fault = "heartbeat-as-member"]
                    ELSE s4
-         IN  [s5 EXCEPT !.heartbeat_out = TRUE,
+             s6 == IF s5.fault = "none" /\ ~s5.beat_due
+                   THEN [s5 EXCEPT !.fault = "heartbeat-when-due"]
+                   ELSE s5
+         IN  [s6 EXCEPT !.heartbeat_out = TRUE,
                         !.beat_due = FALSE]
     ELSE s
 
@@ -1778,26 +1791,29 @@ RebalanceJoinNeeded(s) ==
                                         !.beat_due = FALSE,
                                         !.poll_late = FALSE]
                         s2 == TimeoutsHeartbeatsDisabled(s1)
-                        s3 == IF s2.fault = "none" /\ ~(s2.call_out = "none")
-                              THEN [s2 EXCEPT !.fault = "one-call"]
+                        s3 == IF s2.fault = "none" /\ ~(~s2.replaced)
+                              THEN [s2 EXCEPT !.fault = "fenced-says-nothing"]
                               ELSE s2
-                        s4 == IF s3.fault = "none" /\ ~s3.coordinator_known
-                              THEN [s3 EXCEPT !.fault = "to-a-known-coordinator"]
+                        s4 == IF s3.fault = "none" /\ ~(s3.call_out = "none")
+                              THEN [s3 EXCEPT !.fault = "one-call"]
                               ELSE s3
-                        s5 == IF s4.fault = "none" /\ ~(~s4.revoke_due)
-                              THEN [s4 EXCEPT !.fault = "callbacks-before-join"]
+                        s5 == IF s4.fault = "none" /\ ~s4.coordinator_known
+                              THEN [s4 EXCEPT !.fault = "to-a-known-coordinator"]
                               ELSE s4
-                        s6 == IF s5.fault = "none" /\ ~s5.may_join
-                              THEN [s5 EXCEPT !.fault = "join-needs-a-poll"]
+                        s6 == IF s5.fault = "none" /\ ~(~s5.revoke_due)
+                              THEN [s5 EXCEPT !.fault = "callbacks-before-join"]
                               ELSE s5
-                        s7 == IF s6.fault = "none" /\ ~(~s6.join_rests)
-                              THEN [s6 EXCEPT !.fault = "join-waits"]
+                        s7 == IF s6.fault = "none" /\ ~s6.may_join
+                              THEN [s6 EXCEPT !.fault = "join-needs-a-poll"]
                               ELSE s6
-                        s8 == IF /\ s7.fault = "none"
-                                 /\ ~(s7.commit_done \/ ~(s7.auto_commit /\ s7.owned))
-                              THEN [s7 EXCEPT !.fault = "commit-comes-first"]
+                        s8 == IF s7.fault = "none" /\ ~(~s7.join_rests)
+                              THEN [s7 EXCEPT !.fault = "join-waits"]
                               ELSE s7
-                    IN  [s8 EXCEPT !.call_out = "JoinGroup",
+                        s9 == IF /\ s8.fault = "none"
+                                 /\ ~(s8.commit_done \/ ~(s8.auto_commit /\ s8.owned))
+                              THEN [s8 EXCEPT !.fault = "commit-comes-first"]
+                              ELSE s8
+                    IN  [s9 EXCEPT !.call_out = "JoinGroup",
                                    !.generation_unused = FALSE,
                                    !.in_group = FALSE,
                                    !.rejoin_due = FALSE]
@@ -1805,80 +1821,7 @@ RebalanceJoinNeeded(s) ==
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.join_needed.1 [J1 J7 D4 H3]
                IF s.subscribed /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff
-               THEN LET s9 == [s EXCEPT !.rebalance = "PREPARING_REBALANCE",
-                                        \* send_join_group
-                                        !.preparing = FALSE,
-                                        !.follow_up = FALSE,
-                                        !.join_backoff = FALSE,
-                                        !.in_group = FALSE,
-                                        !.heartbeat_out = FALSE,
-                                        !.beat_due = FALSE,
-                                        !.poll_late = FALSE]
-                        s10 == TimeoutsHeartbeatsDisabled(s9)
-                        s11 == IF s10.fault = "none" /\ ~(s10.call_out = "none")
-                               THEN [s10 EXCEPT !.fault = "one-call"]
-                               ELSE s10
-                        s12 == IF s11.fault = "none" /\ ~s11.coordinator_known
-                               THEN [s11 EXCEPT !.fault = "to-a-known-coordinator"]
-                               ELSE s11
-                        s13 == IF s12.fault = "none" /\ ~(~s12.revoke_due)
-                               THEN [s12 EXCEPT !.fault = "callbacks-before-join"]
-                               ELSE s12
-                        s14 == IF s13.fault = "none" /\ ~s13.may_join
-                               THEN [s13 EXCEPT !.fault = "join-needs-a-poll"]
-                               ELSE s13
-                        s15 == IF s14.fault = "none" /\ ~(~s14.join_rests)
-                               THEN [s14 EXCEPT !.fault = "join-waits"]
-                               ELSE s14
-                        s16 == IF /\ s15.fault = "none"
-                                  /\ ~(s15.commit_done \/ ~(s15.auto_commit /\ s15.owned))
-                               THEN [s15 EXCEPT !.fault = "commit-comes-first"]
-                               ELSE s15
-                    IN  [s16 EXCEPT !.call_out = "JoinGroup",
-                                    !.generation_unused = FALSE,
-                                    !.in_group = FALSE,
-                                    !.rejoin_due = FALSE]
-               ELSE s
-          [] at = "PREPARING_REBALANCE" ->
-               \* PREPARING_REBALANCE.join_needed.1 [J1 J2 D4 H3]
-               IF s.polled /\ s.coordinator_known /\ ~s.join_backoff
-               THEN LET s17 == \* send_join_group
-                               [s EXCEPT !.preparing = FALSE,
-                                         !.follow_up = FALSE,
-                                         !.join_backoff = FALSE,
-                                         !.in_group = FALSE,
-                                         !.heartbeat_out = FALSE,
-                                         !.beat_due = FALSE,
-                                         !.poll_late = FALSE]
-                        s18 == TimeoutsHeartbeatsDisabled(s17)
-                        s19 == IF s18.fault = "none" /\ ~(s18.call_out = "none")
-                               THEN [s18 EXCEPT !.fault = "one-call"]
-                               ELSE s18
-                        s20 == IF s19.fault = "none" /\ ~s19.coordinator_known
-                               THEN [s19 EXCEPT !.fault = "to-a-known-coordinator"]
-                               ELSE s19
-                        s21 == IF s20.fault = "none" /\ ~(~s20.revoke_due)
-                               THEN [s20 EXCEPT !.fault = "callbacks-before-join"]
-                               ELSE s20
-                        s22 == IF s21.fault = "none" /\ ~s21.may_join
-                               THEN [s21 EXCEPT !.fault = "join-needs-a-poll"]
-                               ELSE s21
-                        s23 == IF s22.fault = "none" /\ ~(~s22.join_rests)
-                               THEN [s22 EXCEPT !.fault = "join-waits"]
-                               ELSE s22
-                        s24 == IF /\ s23.fault = "none"
-                                  /\ ~(s23.commit_done \/ ~(s23.auto_commit /\ s23.owned))
-                               THEN [s23 EXCEPT !.fault = "commit-comes-first"]
-                               ELSE s23
-                    IN  [s24 EXCEPT !.call_out = "JoinGroup",
-                                    !.generation_unused = FALSE,
-                                    !.in_group = FALSE,
-                                    !.rejoin_due = FALSE]
-               ELSE s
-          [] at = "STABLE" ->
-               \* STABLE.join_needed.1 [J1 J2 D4 H3 K1]
-               IF s.preparing /\ s.commit_step = "none" /\ s.coordinator_known
-               THEN LET s25 == [s EXCEPT !.rebalance = "PREPARING_REBALANCE",
+               THEN LET s10 == [s EXCEPT !.rebalance = "PREPARING_REBALANCE",
                                          \* send_join_group
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
@@ -1887,27 +1830,109 @@ RebalanceJoinNeeded(s) ==
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
                                          !.poll_late = FALSE]
-                        s26 == TimeoutsHeartbeatsDisabled(s25)
-                        s27 == IF s26.fault = "none" /\ ~(s26.call_out = "none")
-                               THEN [s26 EXCEPT !.fault = "one-call"]
+                        s11 == TimeoutsHeartbeatsDisabled(s10)
+                        s12 == IF s11.fault = "none" /\ ~(~s11.replaced)
+                               THEN [s11 EXCEPT !.fault = "fenced-says-nothing"]
+                               ELSE s11
+                        s13 == IF s12.fault = "none" /\ ~(s12.call_out = "none")
+                               THEN [s12 EXCEPT !.fault = "one-call"]
+                               ELSE s12
+                        s14 == IF s13.fault = "none" /\ ~s13.coordinator_known
+                               THEN [s13 EXCEPT !.fault = "to-a-known-coordinator"]
+                               ELSE s13
+                        s15 == IF s14.fault = "none" /\ ~(~s14.revoke_due)
+                               THEN [s14 EXCEPT !.fault = "callbacks-before-join"]
+                               ELSE s14
+                        s16 == IF s15.fault = "none" /\ ~s15.may_join
+                               THEN [s15 EXCEPT !.fault = "join-needs-a-poll"]
+                               ELSE s15
+                        s17 == IF s16.fault = "none" /\ ~(~s16.join_rests)
+                               THEN [s16 EXCEPT !.fault = "join-waits"]
+                               ELSE s16
+                        s18 == IF /\ s17.fault = "none"
+                                  /\ ~(s17.commit_done \/ ~(s17.auto_commit /\ s17.owned))
+                               THEN [s17 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s17
+                    IN  [s18 EXCEPT !.call_out = "JoinGroup",
+                                    !.generation_unused = FALSE,
+                                    !.in_group = FALSE,
+                                    !.rejoin_due = FALSE]
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.join_needed.1 [J1 J2 D4 H3]
+               IF s.polled /\ s.coordinator_known /\ ~s.join_backoff
+               THEN LET s19 == \* send_join_group
+                               [s EXCEPT !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s20 == TimeoutsHeartbeatsDisabled(s19)
+                        s21 == IF s20.fault = "none" /\ ~(~s20.replaced)
+                               THEN [s20 EXCEPT !.fault = "fenced-says-nothing"]
+                               ELSE s20
+                        s22 == IF s21.fault = "none" /\ ~(s21.call_out = "none")
+                               THEN [s21 EXCEPT !.fault = "one-call"]
+                               ELSE s21
+                        s23 == IF s22.fault = "none" /\ ~s22.coordinator_known
+                               THEN [s22 EXCEPT !.fault = "to-a-known-coordinator"]
+                               ELSE s22
+                        s24 == IF s23.fault = "none" /\ ~(~s23.revoke_due)
+                               THEN [s23 EXCEPT !.fault = "callbacks-before-join"]
+                               ELSE s23
+                        s25 == IF s24.fault = "none" /\ ~s24.may_join
+                               THEN [s24 EXCEPT !.fault = "join-needs-a-poll"]
+                               ELSE s24
+                        s26 == IF s25.fault = "none" /\ ~(~s25.join_rests)
+                               THEN [s25 EXCEPT !.fault = "join-waits"]
+                               ELSE s25
+                        s27 == IF /\ s26.fault = "none"
+                                  /\ ~(s26.commit_done \/ ~(s26.auto_commit /\ s26.owned))
+                               THEN [s26 EXCEPT !.fault = "commit-comes-first"]
                                ELSE s26
-                        s28 == IF s27.fault = "none" /\ ~s27.coordinator_known
-                               THEN [s27 EXCEPT !.fault = "to-a-known-coordinator"]
-                               ELSE s27
-                        s29 == IF s28.fault = "none" /\ ~(~s28.revoke_due)
-                               THEN [s28 EXCEPT !.fault = "callbacks-before-join"]
-                               ELSE s28
-                        s30 == IF s29.fault = "none" /\ ~s29.may_join
-                               THEN [s29 EXCEPT !.fault = "join-needs-a-poll"]
+                    IN  [s27 EXCEPT !.call_out = "JoinGroup",
+                                    !.generation_unused = FALSE,
+                                    !.in_group = FALSE,
+                                    !.rejoin_due = FALSE]
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.join_needed.1 [J1 J2 D4 H3 K1]
+               IF s.preparing /\ s.commit_step = "none" /\ s.coordinator_known
+               THEN LET s28 == [s EXCEPT !.rebalance = "PREPARING_REBALANCE",
+                                         \* send_join_group
+                                         !.preparing = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.in_group = FALSE,
+                                         !.heartbeat_out = FALSE,
+                                         !.beat_due = FALSE,
+                                         !.poll_late = FALSE]
+                        s29 == TimeoutsHeartbeatsDisabled(s28)
+                        s30 == IF s29.fault = "none" /\ ~(~s29.replaced)
+                               THEN [s29 EXCEPT !.fault = "fenced-says-nothing"]
                                ELSE s29
-                        s31 == IF s30.fault = "none" /\ ~(~s30.join_rests)
-                               THEN [s30 EXCEPT !.fault = "join-waits"]
+                        s31 == IF s30.fault = "none" /\ ~(s30.call_out = "none")
+                               THEN [s30 EXCEPT !.fault = "one-call"]
                                ELSE s30
-                        s32 == IF /\ s31.fault = "none"
-                                  /\ ~(s31.commit_done \/ ~(s31.auto_commit /\ s31.owned))
-                               THEN [s31 EXCEPT !.fault = "commit-comes-first"]
+                        s32 == IF s31.fault = "none" /\ ~s31.coordinator_known
+                               THEN [s31 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s31
-                    IN  [s32 EXCEPT !.call_out = "JoinGroup",
+                        s33 == IF s32.fault = "none" /\ ~(~s32.revoke_due)
+                               THEN [s32 EXCEPT !.fault = "callbacks-before-join"]
+                               ELSE s32
+                        s34 == IF s33.fault = "none" /\ ~s33.may_join
+                               THEN [s33 EXCEPT !.fault = "join-needs-a-poll"]
+                               ELSE s33
+                        s35 == IF s34.fault = "none" /\ ~(~s34.join_rests)
+                               THEN [s34 EXCEPT !.fault = "join-waits"]
+                               ELSE s34
+                        s36 == IF /\ s35.fault = "none"
+                                  /\ ~(s35.commit_done \/ ~(s35.auto_commit /\ s35.owned))
+                               THEN [s35 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s35
+                    IN  [s36 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE]
@@ -1919,11 +1944,14 @@ RebalanceApplicationPolled(s) ==
     LET at == s.rebalance
     IN  CASE at = "UNJOINED" ->
                \* UNJOINED.application_polled.1 [J7 D1 P2]
-               IF s.subscribed /\ ~s.polled
+               IF s.subscribed /\ ~s.polled /\ ~s.fenced
                THEN LET s1 == \* note_poll
                               [s EXCEPT !.polled = TRUE]
                         s2 == ConnectionCoordinatorNeeded(s1)
                     IN  RebalanceJoinNeeded(s2)
+               \* UNJOINED.application_polled.2 [X2]
+               ELSE IF s.fenced
+               THEN [s EXCEPT !.raised = TRUE]
                ELSE s
           [] at = "PREPARING_REBALANCE" ->
                \* PREPARING_REBALANCE.application_polled.1 [J2 P2]
@@ -1935,12 +1963,6 @@ RebalanceApplicationPolled(s) ==
                ELSE s
           [] at = "PREPARE_REVOCATION" ->
                \* PREPARE_REVOCATION.application_polled.1 [P2]
-               IF ~s.polled
-               THEN \* note_poll
-                    [s EXCEPT !.polled = TRUE]
-               ELSE s
-          [] at = "REVOKING_PARTITION" ->
-               \* REVOKING_PARTITION.application_polled.1 [P2]
                IF ~s.polled
                THEN \* note_poll
                     [s EXCEPT !.polled = TRUE]
@@ -1957,17 +1979,29 @@ RebalanceApplicationPolled(s) ==
                THEN \* note_poll
                     [s EXCEPT !.polled = TRUE]
                ELSE s
-          [] at = "ASSIGNING_PARTITIONS" ->
-               \* ASSIGNING_PARTITIONS.application_polled.1 [P2]
-               IF ~s.polled
-               THEN \* note_poll
-                    [s EXCEPT !.polled = TRUE]
-               ELSE s
           [] at = "STABLE" ->
                \* STABLE.application_polled.1 [P2]
                IF ~s.polled
                THEN \* note_poll
                     [s EXCEPT !.polled = TRUE]
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.application_polled.1 [P2]
+               IF ~s.polled /\ ~s.fenced
+               THEN \* note_poll
+                    [s EXCEPT !.polled = TRUE]
+               \* REVOKING_PARTITION.application_polled.2 [X2]
+               ELSE IF s.fenced
+               THEN [s EXCEPT !.raised = TRUE]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.application_polled.1 [P2]
+               IF ~s.polled /\ ~s.fenced
+               THEN \* note_poll
+                    [s EXCEPT !.polled = TRUE]
+               \* ASSIGNING_PARTITIONS.application_polled.2 [X2]
+               ELSE IF s.fenced
+               THEN [s EXCEPT !.raised = TRUE]
                ELSE s
           [] OTHER -> s
 
@@ -1979,93 +2013,102 @@ RebalanceCommitNeeded(s) ==
                IF s.commit_step = "blocked" /\ s.coordinator_known
                THEN LET s1 == \* send_offset_commit
                               [s EXCEPT !.commit_step = "out"]
-                        s2 == IF s1.fault = "none" /\ ~(~s1.commit_out)
-                              THEN [s1 EXCEPT !.fault = "one-commit"]
+                        s2 == IF s1.fault = "none" /\ ~(~s1.replaced)
+                              THEN [s1 EXCEPT !.fault = "fenced-says-nothing"]
                               ELSE s1
-                        s3 == IF s2.fault = "none" /\ ~s2.coordinator_known
-                              THEN [s2 EXCEPT !.fault = "to-a-known-coordinator"]
+                        s3 == IF s2.fault = "none" /\ ~(~s2.commit_out)
+                              THEN [s2 EXCEPT !.fault = "one-commit"]
                               ELSE s2
-                        s4 == IF /\ s3.fault = "none"
-                                 /\ ~(s3.owned /\ s3.in_group /\ s3.identity = "member" /\ ~s3.lost)
-                              THEN [s3 EXCEPT !.fault = "commit-what-is-owned"]
+                        s4 == IF s3.fault = "none" /\ ~s3.coordinator_known
+                              THEN [s3 EXCEPT !.fault = "to-a-known-coordinator"]
                               ELSE s3
-                        s5 == IF s4.fault = "none" /\ ~(s4.call_out = "none")
-                              THEN [s4 EXCEPT !.fault = "no-commit-in-a-rebalance"]
+                        s5 == IF /\ s4.fault = "none"
+                                 /\ ~(s4.owned /\ s4.in_group /\ s4.identity = "member" /\ ~s4.lost)
+                              THEN [s4 EXCEPT !.fault = "commit-what-is-owned"]
                               ELSE s4
-                        s6 == IF s5.fault = "none" /\ ~s5.auto_commit
-                              THEN [s5 EXCEPT !.fault = "commit-if-configured"]
+                        s6 == IF s5.fault = "none" /\ ~(s5.call_out = "none")
+                              THEN [s5 EXCEPT !.fault = "no-commit-in-a-rebalance"]
                               ELSE s5
-                        s7 == IF s6.fault = "none" /\ ~(~s6.commit_rests)
-                              THEN [s6 EXCEPT !.fault = "commit-waits"]
+                        s7 == IF s6.fault = "none" /\ ~s6.auto_commit
+                              THEN [s6 EXCEPT !.fault = "commit-if-configured"]
                               ELSE s6
-                        s8 == IF s7.fault = "none" /\ ~(~s7.commit_done)
-                              THEN [s7 EXCEPT !.fault = "commit-ends-once"]
+                        s8 == IF s7.fault = "none" /\ ~(~s7.commit_rests)
+                              THEN [s7 EXCEPT !.fault = "commit-waits"]
                               ELSE s7
-                    IN  [s8 EXCEPT !.commit_out = TRUE]
+                        s9 == IF s8.fault = "none" /\ ~(~s8.commit_done)
+                              THEN [s8 EXCEPT !.fault = "commit-ends-once"]
+                              ELSE s8
+                    IN  [s9 EXCEPT !.commit_out = TRUE]
                ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.commit_needed.1 [D4 M1 M3]
                IF s.commit_step = "blocked" /\ s.coordinator_known
-               THEN LET s9 == \* send_offset_commit
-                              [s EXCEPT !.commit_step = "out"]
-                        s10 == IF s9.fault = "none" /\ ~(~s9.commit_out)
-                               THEN [s9 EXCEPT !.fault = "one-commit"]
-                               ELSE s9
-                        s11 == IF s10.fault = "none" /\ ~s10.coordinator_known
-                               THEN [s10 EXCEPT !.fault = "to-a-known-coordinator"]
+               THEN LET s10 == \* send_offset_commit
+                               [s EXCEPT !.commit_step = "out"]
+                        s11 == IF s10.fault = "none" /\ ~(~s10.replaced)
+                               THEN [s10 EXCEPT !.fault = "fenced-says-nothing"]
                                ELSE s10
-                        s12 == IF /\ s11.fault = "none"
-                                  /\ ~(/\ s11.owned
-                                       /\ s11.in_group
-                                       /\ s11.identity = "member"
-                                       /\ ~s11.lost)
-                               THEN [s11 EXCEPT !.fault = "commit-what-is-owned"]
+                        s12 == IF s11.fault = "none" /\ ~(~s11.commit_out)
+                               THEN [s11 EXCEPT !.fault = "one-commit"]
                                ELSE s11
-                        s13 == IF s12.fault = "none" /\ ~(s12.call_out = "none")
-                               THEN [s12 EXCEPT !.fault = "no-commit-in-a-rebalance"]
+                        s13 == IF s12.fault = "none" /\ ~s12.coordinator_known
+                               THEN [s12 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s12
-                        s14 == IF s13.fault = "none" /\ ~s13.auto_commit
-                               THEN [s13 EXCEPT !.fault = "commit-if-configured"]
+                        s14 == IF /\ s13.fault = "none"
+                                  /\ ~(/\ s13.owned
+                                       /\ s13.in_group
+                                       /\ s13.identity = "member"
+                                       /\ ~s13.lost)
+                               THEN [s13 EXCEPT !.fault = "commit-what-is-owned"]
                                ELSE s13
-                        s15 == IF s14.fault = "none" /\ ~(~s14.commit_rests)
-                               THEN [s14 EXCEPT !.fault = "commit-waits"]
+                        s15 == IF s14.fault = "none" /\ ~(s14.call_out = "none")
+                               THEN [s14 EXCEPT !.fault = "no-commit-in-a-rebalance"]
                                ELSE s14
-                        s16 == IF s15.fault = "none" /\ ~(~s15.commit_done)
-                               THEN [s15 EXCEPT !.fault = "commit-ends-once"]
+                        s16 == IF s15.fault = "none" /\ ~s15.auto_commit
+                               THEN [s15 EXCEPT !.fault = "commit-if-configured"]
                                ELSE s15
-                    IN  [s16 EXCEPT !.commit_out = TRUE]
+                        s17 == IF s16.fault = "none" /\ ~(~s16.commit_rests)
+                               THEN [s16 EXCEPT !.fault = "commit-waits"]
+                               ELSE s16
+                        s18 == IF s17.fault = "none" /\ ~(~s17.commit_done)
+                               THEN [s17 EXCEPT !.fault = "commit-ends-once"]
+                               ELSE s17
+                    IN  [s18 EXCEPT !.commit_out = TRUE]
                ELSE s
           [] at = "STABLE" ->
                \* STABLE.commit_needed.1 [D4 M1 M3]
                IF s.commit_step = "blocked" /\ s.coordinator_known
-               THEN LET s17 == \* send_offset_commit
+               THEN LET s19 == \* send_offset_commit
                                [s EXCEPT !.commit_step = "out"]
-                        s18 == IF s17.fault = "none" /\ ~(~s17.commit_out)
-                               THEN [s17 EXCEPT !.fault = "one-commit"]
-                               ELSE s17
-                        s19 == IF s18.fault = "none" /\ ~s18.coordinator_known
-                               THEN [s18 EXCEPT !.fault = "to-a-known-coordinator"]
-                               ELSE s18
-                        s20 == IF /\ s19.fault = "none"
-                                  /\ ~(/\ s19.owned
-                                       /\ s19.in_group
-                                       /\ s19.identity = "member"
-                                       /\ ~s19.lost)
-                               THEN [s19 EXCEPT !.fault = "commit-what-is-owned"]
+                        s20 == IF s19.fault = "none" /\ ~(~s19.replaced)
+                               THEN [s19 EXCEPT !.fault = "fenced-says-nothing"]
                                ELSE s19
-                        s21 == IF s20.fault = "none" /\ ~(s20.call_out = "none")
-                               THEN [s20 EXCEPT !.fault = "no-commit-in-a-rebalance"]
+                        s21 == IF s20.fault = "none" /\ ~(~s20.commit_out)
+                               THEN [s20 EXCEPT !.fault = "one-commit"]
                                ELSE s20
-                        s22 == IF s21.fault = "none" /\ ~s21.auto_commit
-                               THEN [s21 EXCEPT !.fault = "commit-if-configured"]
+                        s22 == IF s21.fault = "none" /\ ~s21.coordinator_known
+                               THEN [s21 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s21
-                        s23 == IF s22.fault = "none" /\ ~(~s22.commit_rests)
-                               THEN [s22 EXCEPT !.fault = "commit-waits"]
+                        s23 == IF /\ s22.fault = "none"
+                                  /\ ~(/\ s22.owned
+                                       /\ s22.in_group
+                                       /\ s22.identity = "member"
+                                       /\ ~s22.lost)
+                               THEN [s22 EXCEPT !.fault = "commit-what-is-owned"]
                                ELSE s22
-                        s24 == IF s23.fault = "none" /\ ~(~s23.commit_done)
-                               THEN [s23 EXCEPT !.fault = "commit-ends-once"]
+                        s24 == IF s23.fault = "none" /\ ~(s23.call_out = "none")
+                               THEN [s23 EXCEPT !.fault = "no-commit-in-a-rebalance"]
                                ELSE s23
-                    IN  [s24 EXCEPT !.commit_out = TRUE]
+                        s25 == IF s24.fault = "none" /\ ~s24.auto_commit
+                               THEN [s24 EXCEPT !.fault = "commit-if-configured"]
+                               ELSE s24
+                        s26 == IF s25.fault = "none" /\ ~(~s25.commit_rests)
+                               THEN [s25 EXCEPT !.fault = "commit-waits"]
+                               ELSE s25
+                        s27 == IF s26.fault = "none" /\ ~(~s26.commit_done)
+                               THEN [s26 EXCEPT !.fault = "commit-ends-once"]
+                               ELSE s26
+                    IN  [s27 EXCEPT !.commit_out = TRUE]
                ELSE s
           [] OTHER -> s
 
@@ -2158,16 +2201,19 @@ RebalanceJoinAccepted(s, current) ==
                                          !.beat_due = FALSE,
                                          !.poll_late = FALSE]
                         s3 == TimeoutsHeartbeatsEnabled(s2)
-                        s4 == IF s3.fault = "none" /\ ~(s3.call_out = "none")
-                              THEN [s3 EXCEPT !.fault = "one-call"]
+                        s4 == IF s3.fault = "none" /\ ~(~s3.replaced)
+                              THEN [s3 EXCEPT !.fault = "fenced-says-nothing"]
                               ELSE s3
-                        s5 == IF s4.fault = "none" /\ ~s4.coordinator_known
-                              THEN [s4 EXCEPT !.fault = "to-a-known-coordinator"]
+                        s5 == IF s4.fault = "none" /\ ~(s4.call_out = "none")
+                              THEN [s4 EXCEPT !.fault = "one-call"]
                               ELSE s4
-                        s6 == IF s5.fault = "none" /\ ~s5.generation_unused
-                              THEN [s5 EXCEPT !.fault = "sync-after-join"]
+                        s6 == IF s5.fault = "none" /\ ~s5.coordinator_known
+                              THEN [s5 EXCEPT !.fault = "to-a-known-coordinator"]
                               ELSE s5
-                    IN  [s6 EXCEPT !.call_out = "SyncGroup",
+                        s7 == IF s6.fault = "none" /\ ~s6.generation_unused
+                              THEN [s6 EXCEPT !.fault = "sync-after-join"]
+                              ELSE s6
+                    IN  [s7 EXCEPT !.call_out = "SyncGroup",
                                    !.generation_unused = FALSE]
                \* PREPARING_REBALANCE.join_accepted.4 [J9]
                ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
@@ -2246,29 +2292,32 @@ RebalanceJoinMemberIdRequired(s, current) ==
                                          !.beat_due = FALSE,
                                          !.poll_late = FALSE]
                         s3 == TimeoutsHeartbeatsDisabled(s2)
-                        s4 == IF s3.fault = "none" /\ ~(s3.call_out = "none")
-                              THEN [s3 EXCEPT !.fault = "one-call"]
+                        s4 == IF s3.fault = "none" /\ ~(~s3.replaced)
+                              THEN [s3 EXCEPT !.fault = "fenced-says-nothing"]
                               ELSE s3
-                        s5 == IF s4.fault = "none" /\ ~s4.coordinator_known
-                              THEN [s4 EXCEPT !.fault = "to-a-known-coordinator"]
+                        s5 == IF s4.fault = "none" /\ ~(s4.call_out = "none")
+                              THEN [s4 EXCEPT !.fault = "one-call"]
                               ELSE s4
-                        s6 == IF s5.fault = "none" /\ ~(~s5.revoke_due)
-                              THEN [s5 EXCEPT !.fault = "callbacks-before-join"]
+                        s6 == IF s5.fault = "none" /\ ~s5.coordinator_known
+                              THEN [s5 EXCEPT !.fault = "to-a-known-coordinator"]
                               ELSE s5
-                        s7 == IF s6.fault = "none" /\ ~s6.may_join
-                              THEN [s6 EXCEPT !.fault = "join-needs-a-poll"]
+                        s7 == IF s6.fault = "none" /\ ~(~s6.revoke_due)
+                              THEN [s6 EXCEPT !.fault = "callbacks-before-join"]
                               ELSE s6
-                        s8 == IF s7.fault = "none" /\ ~(~s7.join_rests)
-                              THEN [s7 EXCEPT !.fault = "join-waits"]
+                        s8 == IF s7.fault = "none" /\ ~s7.may_join
+                              THEN [s7 EXCEPT !.fault = "join-needs-a-poll"]
                               ELSE s7
-                        s9 == IF /\ s8.fault = "none"
-                                 /\ ~(s8.commit_done \/ ~(s8.auto_commit /\ s8.owned))
-                              THEN [s8 EXCEPT !.fault = "commit-comes-first"]
+                        s9 == IF s8.fault = "none" /\ ~(~s8.join_rests)
+                              THEN [s8 EXCEPT !.fault = "join-waits"]
                               ELSE s8
-                    IN  [s9 EXCEPT !.call_out = "JoinGroup",
-                                   !.generation_unused = FALSE,
-                                   !.in_group = FALSE,
-                                   !.rejoin_due = FALSE]
+                        s10 == IF /\ s9.fault = "none"
+                                  /\ ~(s9.commit_done \/ ~(s9.auto_commit /\ s9.owned))
+                               THEN [s9 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s9
+                    IN  [s10 EXCEPT !.call_out = "JoinGroup",
+                                    !.generation_unused = FALSE,
+                                    !.in_group = FALSE,
+                                    !.rejoin_due = FALSE]
                \* PREPARING_REBALANCE.join_member_id_required.3 [J9]
                ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
                THEN IF s.fault = "none"
@@ -2344,29 +2393,32 @@ RebalanceJoinRebalanceInProgress(s, current) ==
                                          !.beat_due = FALSE,
                                          !.poll_late = FALSE]
                         s3 == TimeoutsHeartbeatsDisabled(s2)
-                        s4 == IF s3.fault = "none" /\ ~(s3.call_out = "none")
-                              THEN [s3 EXCEPT !.fault = "one-call"]
+                        s4 == IF s3.fault = "none" /\ ~(~s3.replaced)
+                              THEN [s3 EXCEPT !.fault = "fenced-says-nothing"]
                               ELSE s3
-                        s5 == IF s4.fault = "none" /\ ~s4.coordinator_known
-                              THEN [s4 EXCEPT !.fault = "to-a-known-coordinator"]
+                        s5 == IF s4.fault = "none" /\ ~(s4.call_out = "none")
+                              THEN [s4 EXCEPT !.fault = "one-call"]
                               ELSE s4
-                        s6 == IF s5.fault = "none" /\ ~(~s5.revoke_due)
-                              THEN [s5 EXCEPT !.fault = "callbacks-before-join"]
+                        s6 == IF s5.fault = "none" /\ ~s5.coordinator_known
+                              THEN [s5 EXCEPT !.fault = "to-a-known-coordinator"]
                               ELSE s5
-                        s7 == IF s6.fault = "none" /\ ~s6.may_join
-                              THEN [s6 EXCEPT !.fault = "join-needs-a-poll"]
+                        s7 == IF s6.fault = "none" /\ ~(~s6.revoke_due)
+                              THEN [s6 EXCEPT !.fault = "callbacks-before-join"]
                               ELSE s6
-                        s8 == IF s7.fault = "none" /\ ~(~s7.join_rests)
-                              THEN [s7 EXCEPT !.fault = "join-waits"]
+                        s8 == IF s7.fault = "none" /\ ~s7.may_join
+                              THEN [s7 EXCEPT !.fault = "join-needs-a-poll"]
                               ELSE s7
-                        s9 == IF /\ s8.fault = "none"
-                                 /\ ~(s8.commit_done \/ ~(s8.auto_commit /\ s8.owned))
-                              THEN [s8 EXCEPT !.fault = "commit-comes-first"]
+                        s9 == IF s8.fault = "none" /\ ~(~s8.join_rests)
+                              THEN [s8 EXCEPT !.fault = "join-waits"]
                               ELSE s8
-                    IN  [s9 EXCEPT !.call_out = "JoinGroup",
-                                   !.generation_unused = FALSE,
-                                   !.in_group = FALSE,
-                                   !.rejoin_due = FALSE]
+                        s10 == IF /\ s9.fault = "none"
+                                  /\ ~(s9.commit_done \/ ~(s9.auto_commit /\ s9.owned))
+                               THEN [s9 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s9
+                    IN  [s10 EXCEPT !.call_out = "JoinGroup",
+                                    !.generation_unused = FALSE,
+                                    !.in_group = FALSE,
+                                    !.rejoin_due = FALSE]
                \* PREPARING_REBALANCE.join_rebalance_in_progress.3 [J9]
                ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
                THEN IF s.fault = "none"
@@ -2678,6 +2730,23 @@ RebalanceJoinCoordinatorGone(s, current) ==
                ELSE s
           [] OTHER -> s
 
+\* connection hears: the member has left
+ConnectionCoordinatorNeedless(s) ==
+    LET at == s.connection
+    IN  CASE at = "INITIALIZED" ->
+               \* INITIALIZED.coordinator_needless.1 [D7]
+               \* end_need
+               [s EXCEPT !.member_needs = FALSE]
+          [] at = "COORDINATOR_DISCOVERY" ->
+               \* COORDINATOR_DISCOVERY.coordinator_needless.1 [D7]
+               \* end_need
+               [s EXCEPT !.member_needs = FALSE]
+          [] at = "STABLE" ->
+               \* STABLE.coordinator_needless.1 [D7]
+               \* end_need
+               [s EXCEPT !.member_needs = FALSE]
+          [] OTHER -> s
+
 \* rebalance hears: JoinGroup: another process has this instance id
 RebalanceJoinFenced(s, current) ==
     LET at == s.rebalance
@@ -2687,21 +2756,24 @@ RebalanceJoinFenced(s, current) ==
                THEN LET s1 == IF s.fault = "none" /\ ~current
                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
                               ELSE s
-                    IN  [s1 EXCEPT !.rebalance = "UNJOINED",
-                                   \* forget_identity
-                                   !.identity = "none",
-                                   \* await_poll
-                                   !.polled = FALSE,
-                                   !.raised = TRUE]
-               \* PREPARING_REBALANCE.join_fenced.2 [X2 C2]
-               ELSE IF current /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff /\ s.owned
-               THEN LET s2 == IF s.fault = "none" /\ ~current
-                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                              ELSE s
-                        s3 == [s2 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                        s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
-                                         \* await_poll
+                                         \* fence
+                                         !.fenced = TRUE,
+                                         !.polled = FALSE]
+                        s3 == ConnectionCoordinatorNeedless(s2)
+                    IN  [s3 EXCEPT !.raised = TRUE]
+               \* PREPARING_REBALANCE.join_fenced.2 [X2 C2]
+               ELSE IF current /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff /\ s.owned
+               THEN LET s4 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s5 == [s4 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         \* fence
+                                         !.fenced = TRUE,
                                          !.polled = FALSE,
                                          \* lose
                                          !.lost = TRUE,
@@ -2710,39 +2782,40 @@ RebalanceJoinFenced(s, current) ==
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
-                                         !.will_own = FALSE,
-                                         !.raised = TRUE,
+                                         !.will_own = FALSE]
+                        s6 == ConnectionCoordinatorNeedless(s5)
+                        s7 == [s6 EXCEPT !.raised = TRUE,
                                          !.in_group = FALSE,
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
                                          !.poll_late = FALSE]
-                        s4 == TimeoutsHeartbeatsDisabled(s3)
-                        s5 == [s4 EXCEPT !.pending_said = TRUE]
-                        s6 == IF s5.fault = "none" /\ ~(~s5.revoke_due)
-                              THEN [s5 EXCEPT !.fault = "callbacks-alternate"]
-                              ELSE s5
-                        s7 == IF s6.fault = "none" /\ ~s6.pending_said
-                              THEN [s6 EXCEPT !.fault = "paused-before-revoked"]
-                              ELSE s6
-                        s8 == IF /\ s7.fault = "none"
-                                 /\ ~(s7.taken \/ s7.lost \/ s7.leaving \/ s7.rejoin_due)
-                              THEN [s7 EXCEPT !.fault = "revoked-for-cause"]
-                              ELSE s7
-                        s9 == IF s8.fault = "none" /\ ~(~(s8.lost \/ s8.leaving) \/ s8.owned)
-                              THEN [s8 EXCEPT !.fault = "lost-was-owned"]
-                              ELSE s8
-                        s10 == IF /\ s9.fault = "none"
-                                  /\ ~(~s9.lost \/ s9.given /= "member" \/ ~s9.assign_due)
-                               THEN [s9 EXCEPT !.fault = "lost-by-losing"]
+                        s8 == TimeoutsHeartbeatsDisabled(s7)
+                        s9 == [s8 EXCEPT !.pending_said = TRUE]
+                        s10 == IF s9.fault = "none" /\ ~(~s9.revoke_due)
+                               THEN [s9 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s9
-                        s11 == IF /\ s10.fault = "none"
-                                  /\ ~(\/ s10.commit_done
-                                       \/ ~(s10.auto_commit /\ s10.owned)
-                                       \/ s10.lost
-                                       \/ s10.leaving)
-                               THEN [s10 EXCEPT !.fault = "commit-comes-first"]
+                        s11 == IF s10.fault = "none" /\ ~s10.pending_said
+                               THEN [s10 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s10
-                    IN  [s11 EXCEPT !.revoke_due = TRUE]
+                        s12 == IF /\ s11.fault = "none"
+                                  /\ ~(s11.taken \/ s11.lost \/ s11.leaving \/ s11.rejoin_due)
+                               THEN [s11 EXCEPT !.fault = "revoked-for-cause"]
+                               ELSE s11
+                        s13 == IF s12.fault = "none" /\ ~(~(s12.lost \/ s12.leaving) \/ s12.owned)
+                               THEN [s12 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s12
+                        s14 == IF /\ s13.fault = "none"
+                                  /\ ~(~s13.lost \/ s13.given /= "member" \/ ~s13.assign_due)
+                               THEN [s13 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s13
+                        s15 == IF /\ s14.fault = "none"
+                                  /\ ~(\/ s14.commit_done
+                                       \/ ~(s14.auto_commit /\ s14.owned)
+                                       \/ s14.lost
+                                       \/ s14.leaving)
+                               THEN [s14 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s14
+                    IN  [s15 EXCEPT !.revoke_due = TRUE]
                \* PREPARING_REBALANCE.join_fenced.4 [J9]
                ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
                THEN IF s.fault = "none"
@@ -2967,29 +3040,32 @@ RebalanceSyncRebalanceInProgress(s, current) ==
                                          !.beat_due = FALSE,
                                          !.poll_late = FALSE]
                         s3 == TimeoutsHeartbeatsDisabled(s2)
-                        s4 == IF s3.fault = "none" /\ ~(s3.call_out = "none")
-                              THEN [s3 EXCEPT !.fault = "one-call"]
+                        s4 == IF s3.fault = "none" /\ ~(~s3.replaced)
+                              THEN [s3 EXCEPT !.fault = "fenced-says-nothing"]
                               ELSE s3
-                        s5 == IF s4.fault = "none" /\ ~s4.coordinator_known
-                              THEN [s4 EXCEPT !.fault = "to-a-known-coordinator"]
+                        s5 == IF s4.fault = "none" /\ ~(s4.call_out = "none")
+                              THEN [s4 EXCEPT !.fault = "one-call"]
                               ELSE s4
-                        s6 == IF s5.fault = "none" /\ ~(~s5.revoke_due)
-                              THEN [s5 EXCEPT !.fault = "callbacks-before-join"]
+                        s6 == IF s5.fault = "none" /\ ~s5.coordinator_known
+                              THEN [s5 EXCEPT !.fault = "to-a-known-coordinator"]
                               ELSE s5
-                        s7 == IF s6.fault = "none" /\ ~s6.may_join
-                              THEN [s6 EXCEPT !.fault = "join-needs-a-poll"]
+                        s7 == IF s6.fault = "none" /\ ~(~s6.revoke_due)
+                              THEN [s6 EXCEPT !.fault = "callbacks-before-join"]
                               ELSE s6
-                        s8 == IF s7.fault = "none" /\ ~(~s7.join_rests)
-                              THEN [s7 EXCEPT !.fault = "join-waits"]
+                        s8 == IF s7.fault = "none" /\ ~s7.may_join
+                              THEN [s7 EXCEPT !.fault = "join-needs-a-poll"]
                               ELSE s7
-                        s9 == IF /\ s8.fault = "none"
-                                 /\ ~(s8.commit_done \/ ~(s8.auto_commit /\ s8.owned))
-                              THEN [s8 EXCEPT !.fault = "commit-comes-first"]
+                        s9 == IF s8.fault = "none" /\ ~(~s8.join_rests)
+                              THEN [s8 EXCEPT !.fault = "join-waits"]
                               ELSE s8
-                    IN  [s9 EXCEPT !.call_out = "JoinGroup",
-                                   !.generation_unused = FALSE,
-                                   !.in_group = FALSE,
-                                   !.rejoin_due = FALSE]
+                        s10 == IF /\ s9.fault = "none"
+                                  /\ ~(s9.commit_done \/ ~(s9.auto_commit /\ s9.owned))
+                               THEN [s9 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s9
+                    IN  [s10 EXCEPT !.call_out = "JoinGroup",
+                                    !.generation_unused = FALSE,
+                                    !.in_group = FALSE,
+                                    !.rejoin_due = FALSE]
                ELSE s
           [] at = "UNJOINED" ->
                \* UNJOINED.sync_rebalance_in_progress.2 [J9]
@@ -3353,23 +3429,26 @@ RebalanceSyncFenced(s, current) ==
                         s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
-                                         \* await_poll
+                                         \* fence
+                                         !.fenced = TRUE,
                                          !.polled = FALSE,
                                          !.in_group = FALSE,
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
                                          !.poll_late = FALSE]
                         s3 == TimeoutsHeartbeatsDisabled(s2)
-                    IN  [s3 EXCEPT !.raised = TRUE]
+                        s4 == ConnectionCoordinatorNeedless(s3)
+                    IN  [s4 EXCEPT !.raised = TRUE]
                \* COMPLETING_REBALANCE.sync_fenced.2 [X2 C2 H3]
                ELSE IF current /\ s.owned
-               THEN LET s4 == IF s.fault = "none" /\ ~current
+               THEN LET s5 == IF s.fault = "none" /\ ~current
                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
                               ELSE s
-                        s5 == [s4 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                        s6 == [s5 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_identity
                                          !.identity = "none",
-                                         \* await_poll
+                                         \* fence
+                                         !.fenced = TRUE,
                                          !.polled = FALSE,
                                          \* lose
                                          !.lost = TRUE,
@@ -3378,39 +3457,40 @@ RebalanceSyncFenced(s, current) ==
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
-                                         !.will_own = FALSE,
-                                         !.raised = TRUE,
+                                         !.will_own = FALSE]
+                        s7 == ConnectionCoordinatorNeedless(s6)
+                        s8 == [s7 EXCEPT !.raised = TRUE,
                                          !.in_group = FALSE,
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
                                          !.poll_late = FALSE]
-                        s6 == TimeoutsHeartbeatsDisabled(s5)
-                        s7 == [s6 EXCEPT !.pending_said = TRUE]
-                        s8 == IF s7.fault = "none" /\ ~(~s7.revoke_due)
-                              THEN [s7 EXCEPT !.fault = "callbacks-alternate"]
-                              ELSE s7
-                        s9 == IF s8.fault = "none" /\ ~s8.pending_said
-                              THEN [s8 EXCEPT !.fault = "paused-before-revoked"]
-                              ELSE s8
-                        s10 == IF /\ s9.fault = "none"
-                                  /\ ~(s9.taken \/ s9.lost \/ s9.leaving \/ s9.rejoin_due)
-                               THEN [s9 EXCEPT !.fault = "revoked-for-cause"]
-                               ELSE s9
-                        s11 == IF s10.fault = "none" /\ ~(~(s10.lost \/ s10.leaving) \/ s10.owned)
-                               THEN [s10 EXCEPT !.fault = "lost-was-owned"]
+                        s9 == TimeoutsHeartbeatsDisabled(s8)
+                        s10 == [s9 EXCEPT !.pending_said = TRUE]
+                        s11 == IF s10.fault = "none" /\ ~(~s10.revoke_due)
+                               THEN [s10 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s10
-                        s12 == IF /\ s11.fault = "none"
-                                  /\ ~(~s11.lost \/ s11.given /= "member" \/ ~s11.assign_due)
-                               THEN [s11 EXCEPT !.fault = "lost-by-losing"]
+                        s12 == IF s11.fault = "none" /\ ~s11.pending_said
+                               THEN [s11 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s11
                         s13 == IF /\ s12.fault = "none"
-                                  /\ ~(\/ s12.commit_done
-                                       \/ ~(s12.auto_commit /\ s12.owned)
-                                       \/ s12.lost
-                                       \/ s12.leaving)
-                               THEN [s12 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(s12.taken \/ s12.lost \/ s12.leaving \/ s12.rejoin_due)
+                               THEN [s12 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s12
-                    IN  [s13 EXCEPT !.revoke_due = TRUE]
+                        s14 == IF s13.fault = "none" /\ ~(~(s13.lost \/ s13.leaving) \/ s13.owned)
+                               THEN [s13 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s13
+                        s15 == IF /\ s14.fault = "none"
+                                  /\ ~(~s14.lost \/ s14.given /= "member" \/ ~s14.assign_due)
+                               THEN [s14 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s14
+                        s16 == IF /\ s15.fault = "none"
+                                  /\ ~(\/ s15.commit_done
+                                       \/ ~(s15.auto_commit /\ s15.owned)
+                                       \/ s15.lost
+                                       \/ s15.leaving)
+                               THEN [s15 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s15
+                    IN  [s16 EXCEPT !.revoke_due = TRUE]
                ELSE s
           [] at = "UNJOINED" ->
                \* UNJOINED.sync_fenced.2 [J9]
@@ -3585,23 +3665,6 @@ RebalanceRevocationDone(s) ==
     IF s.rebalance = "PARTITION_REVOKED"
     THEN RebalanceJoinNeeded(s)
     ELSE s
-
-\* connection hears: the member has left
-ConnectionCoordinatorNeedless(s) ==
-    LET at == s.connection
-    IN  CASE at = "INITIALIZED" ->
-               \* INITIALIZED.coordinator_needless.1 [D7]
-               \* end_need
-               [s EXCEPT !.member_needs = FALSE]
-          [] at = "COORDINATOR_DISCOVERY" ->
-               \* COORDINATOR_DISCOVERY.coordinator_needless.1 [D7]
-               \* end_need
-               [s EXCEPT !.member_needs = FALSE]
-          [] at = "STABLE" ->
-               \* STABLE.coordinator_needless.1 [D7]
-               \* end_need
-               [s EXCEPT !.member_needs = FALSE]
-          [] OTHER -> s
 
 \* rebalance hears: the last callback is over; leave
 RebalanceLeaveNeeded(s) ==
@@ -3779,6 +3842,7 @@ RebalancePartitionsRevoked(s) ==
                                          !.leaving = FALSE,
                                          !.subscribed = FALSE,
                                          !.polled = FALSE,
+                                         !.fenced = FALSE,
                                          !.join_backoff = FALSE,
                                          !.follow_up = FALSE,
                                          !.commit_step = "none",
@@ -3796,6 +3860,7 @@ RebalancePartitionsRevoked(s) ==
                                THEN [s29 EXCEPT !.fault = "leaves-if-asked"]
                                ELSE s29
                         s31 == [s30 EXCEPT !.leave_asked = FALSE,
+                                           !.replaced = FALSE,
                                            !.left = TRUE,
                                            !.call_out = "none",
                                            !.generation_unused = FALSE,
@@ -6354,7 +6419,8 @@ RebalanceHeartbeatFenced(s, current) ==
                         s2 == [s1 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_identity
                                          !.identity = "none",
-                                         \* await_poll
+                                         \* fence
+                                         !.fenced = TRUE,
                                          !.polled = FALSE,
                                          \* lose
                                          !.lost = TRUE,
@@ -6363,70 +6429,74 @@ RebalanceHeartbeatFenced(s, current) ==
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
-                                         !.will_own = FALSE,
-                                         !.raised = TRUE,
+                                         !.will_own = FALSE]
+                        s3 == ConnectionCoordinatorNeedless(s2)
+                        s4 == [s3 EXCEPT !.raised = TRUE,
                                          !.in_group = FALSE,
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
                                          !.poll_late = FALSE]
-                        s3 == TimeoutsHeartbeatsDisabled(s2)
-                        s4 == [s3 EXCEPT !.pending_said = TRUE]
-                        s5 == IF s4.fault = "none" /\ ~(~s4.revoke_due)
-                              THEN [s4 EXCEPT !.fault = "callbacks-alternate"]
-                              ELSE s4
-                        s6 == IF s5.fault = "none" /\ ~s5.pending_said
-                              THEN [s5 EXCEPT !.fault = "paused-before-revoked"]
-                              ELSE s5
-                        s7 == IF /\ s6.fault = "none"
-                                 /\ ~(s6.taken \/ s6.lost \/ s6.leaving \/ s6.rejoin_due)
-                              THEN [s6 EXCEPT !.fault = "revoked-for-cause"]
+                        s5 == TimeoutsHeartbeatsDisabled(s4)
+                        s6 == [s5 EXCEPT !.pending_said = TRUE]
+                        s7 == IF s6.fault = "none" /\ ~(~s6.revoke_due)
+                              THEN [s6 EXCEPT !.fault = "callbacks-alternate"]
                               ELSE s6
-                        s8 == IF s7.fault = "none" /\ ~(~(s7.lost \/ s7.leaving) \/ s7.owned)
-                              THEN [s7 EXCEPT !.fault = "lost-was-owned"]
+                        s8 == IF s7.fault = "none" /\ ~s7.pending_said
+                              THEN [s7 EXCEPT !.fault = "paused-before-revoked"]
                               ELSE s7
                         s9 == IF /\ s8.fault = "none"
-                                 /\ ~(~s8.lost \/ s8.given /= "member" \/ ~s8.assign_due)
-                              THEN [s8 EXCEPT !.fault = "lost-by-losing"]
+                                 /\ ~(s8.taken \/ s8.lost \/ s8.leaving \/ s8.rejoin_due)
+                              THEN [s8 EXCEPT !.fault = "revoked-for-cause"]
                               ELSE s8
-                        s10 == IF /\ s9.fault = "none"
-                                  /\ ~(\/ s9.commit_done
-                                       \/ ~(s9.auto_commit /\ s9.owned)
-                                       \/ s9.lost
-                                       \/ s9.leaving)
-                               THEN [s9 EXCEPT !.fault = "commit-comes-first"]
+                        s10 == IF s9.fault = "none" /\ ~(~(s9.lost \/ s9.leaving) \/ s9.owned)
+                               THEN [s9 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s9
-                    IN  [s10 EXCEPT !.revoke_due = TRUE]
+                        s11 == IF /\ s10.fault = "none"
+                                  /\ ~(~s10.lost \/ s10.given /= "member" \/ ~s10.assign_due)
+                               THEN [s10 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s10
+                        s12 == IF /\ s11.fault = "none"
+                                  /\ ~(\/ s11.commit_done
+                                       \/ ~(s11.auto_commit /\ s11.owned)
+                                       \/ s11.lost
+                                       \/ s11.leaving)
+                               THEN [s11 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s11
+                    IN  [s12 EXCEPT !.revoke_due = TRUE]
                \* PREPARE_REVOCATION.heartbeat_fenced.2 [X2 H3]
                ELSE IF current /\ ~s.owned
-               THEN LET s11 == IF s.fault = "none" /\ ~current
+               THEN LET s13 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s12 == [s11 EXCEPT !.rebalance = "UNJOINED",
+                        s14 == [s13 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
-                                           \* await_poll
+                                           \* fence
+                                           !.fenced = TRUE,
                                            !.polled = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
-                                           !.follow_up = FALSE,
-                                           !.raised = TRUE,
+                                           !.follow_up = FALSE]
+                        s15 == ConnectionCoordinatorNeedless(s14)
+                        s16 == [s15 EXCEPT !.raised = TRUE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s12)
+                    IN  TimeoutsHeartbeatsDisabled(s16)
                ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.heartbeat_fenced.1 [X2 C2 H3]
                IF current /\ s.owned
-               THEN LET s13 == IF s.fault = "none" /\ ~current
+               THEN LET s17 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s14 == [s13 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                        s18 == [s17 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
-                                           \* await_poll
+                                           \* fence
+                                           !.fenced = TRUE,
                                            !.polled = FALSE,
                                            \* lose
                                            !.lost = TRUE,
@@ -6435,70 +6505,74 @@ RebalanceHeartbeatFenced(s, current) ==
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
                                            !.follow_up = FALSE,
-                                           !.will_own = FALSE,
-                                           !.raised = TRUE,
+                                           !.will_own = FALSE]
+                        s19 == ConnectionCoordinatorNeedless(s18)
+                        s20 == [s19 EXCEPT !.raised = TRUE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s15 == TimeoutsHeartbeatsDisabled(s14)
-                        s16 == [s15 EXCEPT !.pending_said = TRUE]
-                        s17 == IF s16.fault = "none" /\ ~(~s16.revoke_due)
-                               THEN [s16 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s16
-                        s18 == IF s17.fault = "none" /\ ~s17.pending_said
-                               THEN [s17 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s17
-                        s19 == IF /\ s18.fault = "none"
-                                  /\ ~(s18.taken \/ s18.lost \/ s18.leaving \/ s18.rejoin_due)
-                               THEN [s18 EXCEPT !.fault = "revoked-for-cause"]
-                               ELSE s18
-                        s20 == IF s19.fault = "none" /\ ~(~(s19.lost \/ s19.leaving) \/ s19.owned)
-                               THEN [s19 EXCEPT !.fault = "lost-was-owned"]
-                               ELSE s19
-                        s21 == IF /\ s20.fault = "none"
-                                  /\ ~(~s20.lost \/ s20.given /= "member" \/ ~s20.assign_due)
-                               THEN [s20 EXCEPT !.fault = "lost-by-losing"]
-                               ELSE s20
-                        s22 == IF /\ s21.fault = "none"
-                                  /\ ~(\/ s21.commit_done
-                                       \/ ~(s21.auto_commit /\ s21.owned)
-                                       \/ s21.lost
-                                       \/ s21.leaving)
-                               THEN [s21 EXCEPT !.fault = "commit-comes-first"]
-                               ELSE s21
-                    IN  [s22 EXCEPT !.revoke_due = TRUE]
+                        s21 == TimeoutsHeartbeatsDisabled(s20)
+                        s22 == [s21 EXCEPT !.pending_said = TRUE]
+                        s23 == IF s22.fault = "none" /\ ~(~s22.revoke_due)
+                               THEN [s22 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s22
+                        s24 == IF s23.fault = "none" /\ ~s23.pending_said
+                               THEN [s23 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s23
+                        s25 == IF /\ s24.fault = "none"
+                                  /\ ~(s24.taken \/ s24.lost \/ s24.leaving \/ s24.rejoin_due)
+                               THEN [s24 EXCEPT !.fault = "revoked-for-cause"]
+                               ELSE s24
+                        s26 == IF s25.fault = "none" /\ ~(~(s25.lost \/ s25.leaving) \/ s25.owned)
+                               THEN [s25 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s25
+                        s27 == IF /\ s26.fault = "none"
+                                  /\ ~(~s26.lost \/ s26.given /= "member" \/ ~s26.assign_due)
+                               THEN [s26 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s26
+                        s28 == IF /\ s27.fault = "none"
+                                  /\ ~(\/ s27.commit_done
+                                       \/ ~(s27.auto_commit /\ s27.owned)
+                                       \/ s27.lost
+                                       \/ s27.leaving)
+                               THEN [s27 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s27
+                    IN  [s28 EXCEPT !.revoke_due = TRUE]
                \* PARTITION_REVOKED.heartbeat_fenced.2 [X2 H3]
                ELSE IF current /\ ~s.owned
-               THEN LET s23 == IF s.fault = "none" /\ ~current
+               THEN LET s29 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s24 == [s23 EXCEPT !.rebalance = "UNJOINED",
+                        s30 == [s29 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
-                                           \* await_poll
+                                           \* fence
+                                           !.fenced = TRUE,
                                            !.polled = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
-                                           !.follow_up = FALSE,
-                                           !.raised = TRUE,
+                                           !.follow_up = FALSE]
+                        s31 == ConnectionCoordinatorNeedless(s30)
+                        s32 == [s31 EXCEPT !.raised = TRUE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s24)
+                    IN  TimeoutsHeartbeatsDisabled(s32)
                ELSE s
           [] at = "COMPLETING_REBALANCE" ->
                \* COMPLETING_REBALANCE.heartbeat_fenced.1 [X2 C2 H3]
                IF current /\ s.owned
-               THEN LET s25 == IF s.fault = "none" /\ ~current
+               THEN LET s33 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s26 == [s25 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                        s34 == [s33 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
-                                           \* await_poll
+                                           \* fence
+                                           !.fenced = TRUE,
                                            !.polled = FALSE,
                                            \* lose
                                            !.lost = TRUE,
@@ -6507,142 +6581,74 @@ RebalanceHeartbeatFenced(s, current) ==
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
                                            !.follow_up = FALSE,
-                                           !.will_own = FALSE,
-                                           !.raised = TRUE,
+                                           !.will_own = FALSE]
+                        s35 == ConnectionCoordinatorNeedless(s34)
+                        s36 == [s35 EXCEPT !.raised = TRUE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s27 == TimeoutsHeartbeatsDisabled(s26)
-                        s28 == [s27 EXCEPT !.pending_said = TRUE]
-                        s29 == IF s28.fault = "none" /\ ~(~s28.revoke_due)
-                               THEN [s28 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s28
-                        s30 == IF s29.fault = "none" /\ ~s29.pending_said
-                               THEN [s29 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s29
-                        s31 == IF /\ s30.fault = "none"
-                                  /\ ~(s30.taken \/ s30.lost \/ s30.leaving \/ s30.rejoin_due)
-                               THEN [s30 EXCEPT !.fault = "revoked-for-cause"]
-                               ELSE s30
-                        s32 == IF s31.fault = "none" /\ ~(~(s31.lost \/ s31.leaving) \/ s31.owned)
-                               THEN [s31 EXCEPT !.fault = "lost-was-owned"]
-                               ELSE s31
-                        s33 == IF /\ s32.fault = "none"
-                                  /\ ~(~s32.lost \/ s32.given /= "member" \/ ~s32.assign_due)
-                               THEN [s32 EXCEPT !.fault = "lost-by-losing"]
-                               ELSE s32
-                        s34 == IF /\ s33.fault = "none"
-                                  /\ ~(\/ s33.commit_done
-                                       \/ ~(s33.auto_commit /\ s33.owned)
-                                       \/ s33.lost
-                                       \/ s33.leaving)
-                               THEN [s33 EXCEPT !.fault = "commit-comes-first"]
-                               ELSE s33
-                    IN  [s34 EXCEPT !.revoke_due = TRUE]
-               \* COMPLETING_REBALANCE.heartbeat_fenced.2 [X2 H3]
-               ELSE IF current /\ ~s.owned
-               THEN LET s35 == IF s.fault = "none" /\ ~current
-                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                               ELSE s
-                        s36 == [s35 EXCEPT !.rebalance = "UNJOINED",
-                                           \* forget_identity
-                                           !.identity = "none",
-                                           \* await_poll
-                                           !.polled = FALSE,
-                                           \* drop_rebalance
-                                           !.commit_step = "none",
-                                           !.preparing = FALSE,
-                                           !.follow_up = FALSE,
-                                           !.raised = TRUE,
-                                           !.in_group = FALSE,
-                                           !.heartbeat_out = FALSE,
-                                           !.beat_due = FALSE,
-                                           !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s36)
-               ELSE s
-          [] at = "STABLE" ->
-               \* STABLE.heartbeat_fenced.1 [X2 C2 H3]
-               IF current /\ s.owned
-               THEN LET s37 == IF s.fault = "none" /\ ~current
-                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                               ELSE s
-                        s38 == [s37 EXCEPT !.rebalance = "REVOKING_PARTITION",
-                                           \* forget_identity
-                                           !.identity = "none",
-                                           \* await_poll
-                                           !.polled = FALSE,
-                                           \* lose
-                                           !.lost = TRUE,
-                                           !.callback_running = FALSE,
-                                           !.keeps = FALSE,
-                                           !.commit_step = "none",
-                                           !.preparing = FALSE,
-                                           !.follow_up = FALSE,
-                                           !.will_own = FALSE,
-                                           !.raised = TRUE,
-                                           !.in_group = FALSE,
-                                           !.heartbeat_out = FALSE,
-                                           !.beat_due = FALSE,
-                                           !.poll_late = FALSE]
-                        s39 == TimeoutsHeartbeatsDisabled(s38)
-                        s40 == [s39 EXCEPT !.pending_said = TRUE]
-                        s41 == IF s40.fault = "none" /\ ~(~s40.revoke_due)
-                               THEN [s40 EXCEPT !.fault = "callbacks-alternate"]
+                        s37 == TimeoutsHeartbeatsDisabled(s36)
+                        s38 == [s37 EXCEPT !.pending_said = TRUE]
+                        s39 == IF s38.fault = "none" /\ ~(~s38.revoke_due)
+                               THEN [s38 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s38
+                        s40 == IF s39.fault = "none" /\ ~s39.pending_said
+                               THEN [s39 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s39
+                        s41 == IF /\ s40.fault = "none"
+                                  /\ ~(s40.taken \/ s40.lost \/ s40.leaving \/ s40.rejoin_due)
+                               THEN [s40 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s40
-                        s42 == IF s41.fault = "none" /\ ~s41.pending_said
-                               THEN [s41 EXCEPT !.fault = "paused-before-revoked"]
+                        s42 == IF s41.fault = "none" /\ ~(~(s41.lost \/ s41.leaving) \/ s41.owned)
+                               THEN [s41 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s41
                         s43 == IF /\ s42.fault = "none"
-                                  /\ ~(s42.taken \/ s42.lost \/ s42.leaving \/ s42.rejoin_due)
-                               THEN [s42 EXCEPT !.fault = "revoked-for-cause"]
+                                  /\ ~(~s42.lost \/ s42.given /= "member" \/ ~s42.assign_due)
+                               THEN [s42 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s42
-                        s44 == IF s43.fault = "none" /\ ~(~(s43.lost \/ s43.leaving) \/ s43.owned)
-                               THEN [s43 EXCEPT !.fault = "lost-was-owned"]
+                        s44 == IF /\ s43.fault = "none"
+                                  /\ ~(\/ s43.commit_done
+                                       \/ ~(s43.auto_commit /\ s43.owned)
+                                       \/ s43.lost
+                                       \/ s43.leaving)
+                               THEN [s43 EXCEPT !.fault = "commit-comes-first"]
                                ELSE s43
-                        s45 == IF /\ s44.fault = "none"
-                                  /\ ~(~s44.lost \/ s44.given /= "member" \/ ~s44.assign_due)
-                               THEN [s44 EXCEPT !.fault = "lost-by-losing"]
-                               ELSE s44
-                        s46 == IF /\ s45.fault = "none"
-                                  /\ ~(\/ s45.commit_done
-                                       \/ ~(s45.auto_commit /\ s45.owned)
-                                       \/ s45.lost
-                                       \/ s45.leaving)
-                               THEN [s45 EXCEPT !.fault = "commit-comes-first"]
-                               ELSE s45
-                    IN  [s46 EXCEPT !.revoke_due = TRUE]
-               \* STABLE.heartbeat_fenced.2 [X2 H3]
+                    IN  [s44 EXCEPT !.revoke_due = TRUE]
+               \* COMPLETING_REBALANCE.heartbeat_fenced.2 [X2 H3]
                ELSE IF current /\ ~s.owned
-               THEN LET s47 == IF s.fault = "none" /\ ~current
+               THEN LET s45 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s48 == [s47 EXCEPT !.rebalance = "UNJOINED",
+                        s46 == [s45 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
-                                           \* await_poll
+                                           \* fence
+                                           !.fenced = TRUE,
                                            !.polled = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
-                                           !.follow_up = FALSE,
-                                           !.raised = TRUE,
+                                           !.follow_up = FALSE]
+                        s47 == ConnectionCoordinatorNeedless(s46)
+                        s48 == [s47 EXCEPT !.raised = TRUE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
                     IN  TimeoutsHeartbeatsDisabled(s48)
                ELSE s
-          [] at = "PREPARING_REBALANCE" ->
-               \* PREPARING_REBALANCE.heartbeat_fenced.1 [X2 C2 H3]
-               IF current /\ s.identity = "member" /\ (s.join_backoff \/ ~s.polled) /\ s.owned
+          [] at = "STABLE" ->
+               \* STABLE.heartbeat_fenced.1 [X2 C2 H3]
+               IF current /\ s.owned
                THEN LET s49 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
                         s50 == [s49 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
-                                           \* await_poll
+                                           \* fence
+                                           !.fenced = TRUE,
                                            !.polled = FALSE,
                                            \* lose
                                            !.lost = TRUE,
@@ -6651,59 +6657,138 @@ RebalanceHeartbeatFenced(s, current) ==
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
                                            !.follow_up = FALSE,
-                                           !.will_own = FALSE,
-                                           !.raised = TRUE,
+                                           !.will_own = FALSE]
+                        s51 == ConnectionCoordinatorNeedless(s50)
+                        s52 == [s51 EXCEPT !.raised = TRUE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s51 == TimeoutsHeartbeatsDisabled(s50)
-                        s52 == [s51 EXCEPT !.pending_said = TRUE]
-                        s53 == IF s52.fault = "none" /\ ~(~s52.revoke_due)
-                               THEN [s52 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s52
-                        s54 == IF s53.fault = "none" /\ ~s53.pending_said
-                               THEN [s53 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s53
-                        s55 == IF /\ s54.fault = "none"
-                                  /\ ~(s54.taken \/ s54.lost \/ s54.leaving \/ s54.rejoin_due)
-                               THEN [s54 EXCEPT !.fault = "revoked-for-cause"]
+                        s53 == TimeoutsHeartbeatsDisabled(s52)
+                        s54 == [s53 EXCEPT !.pending_said = TRUE]
+                        s55 == IF s54.fault = "none" /\ ~(~s54.revoke_due)
+                               THEN [s54 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s54
-                        s56 == IF s55.fault = "none" /\ ~(~(s55.lost \/ s55.leaving) \/ s55.owned)
-                               THEN [s55 EXCEPT !.fault = "lost-was-owned"]
+                        s56 == IF s55.fault = "none" /\ ~s55.pending_said
+                               THEN [s55 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s55
                         s57 == IF /\ s56.fault = "none"
-                                  /\ ~(~s56.lost \/ s56.given /= "member" \/ ~s56.assign_due)
-                               THEN [s56 EXCEPT !.fault = "lost-by-losing"]
+                                  /\ ~(s56.taken \/ s56.lost \/ s56.leaving \/ s56.rejoin_due)
+                               THEN [s56 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s56
-                        s58 == IF /\ s57.fault = "none"
-                                  /\ ~(\/ s57.commit_done
-                                       \/ ~(s57.auto_commit /\ s57.owned)
-                                       \/ s57.lost
-                                       \/ s57.leaving)
-                               THEN [s57 EXCEPT !.fault = "commit-comes-first"]
+                        s58 == IF s57.fault = "none" /\ ~(~(s57.lost \/ s57.leaving) \/ s57.owned)
+                               THEN [s57 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s57
-                    IN  [s58 EXCEPT !.revoke_due = TRUE]
-               \* PREPARING_REBALANCE.heartbeat_fenced.2 [X2 H3]
-               ELSE IF current /\ s.identity = "member" /\ (s.join_backoff \/ ~s.polled) /\ ~s.owned
-               THEN LET s59 == IF s.fault = "none" /\ ~current
+                        s59 == IF /\ s58.fault = "none"
+                                  /\ ~(~s58.lost \/ s58.given /= "member" \/ ~s58.assign_due)
+                               THEN [s58 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s58
+                        s60 == IF /\ s59.fault = "none"
+                                  /\ ~(\/ s59.commit_done
+                                       \/ ~(s59.auto_commit /\ s59.owned)
+                                       \/ s59.lost
+                                       \/ s59.leaving)
+                               THEN [s59 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s59
+                    IN  [s60 EXCEPT !.revoke_due = TRUE]
+               \* STABLE.heartbeat_fenced.2 [X2 H3]
+               ELSE IF current /\ ~s.owned
+               THEN LET s61 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s60 == [s59 EXCEPT !.rebalance = "UNJOINED",
+                        s62 == [s61 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
-                                           \* await_poll
+                                           \* fence
+                                           !.fenced = TRUE,
                                            !.polled = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
-                                           !.follow_up = FALSE,
-                                           !.raised = TRUE,
+                                           !.follow_up = FALSE]
+                        s63 == ConnectionCoordinatorNeedless(s62)
+                        s64 == [s63 EXCEPT !.raised = TRUE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s60)
+                    IN  TimeoutsHeartbeatsDisabled(s64)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.heartbeat_fenced.1 [X2 C2 H3]
+               IF current /\ s.identity = "member" /\ (s.join_backoff \/ ~s.polled) /\ s.owned
+               THEN LET s65 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s66 == [s65 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* fence
+                                           !.fenced = TRUE,
+                                           !.polled = FALSE,
+                                           \* lose
+                                           !.lost = TRUE,
+                                           !.callback_running = FALSE,
+                                           !.keeps = FALSE,
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE,
+                                           !.will_own = FALSE]
+                        s67 == ConnectionCoordinatorNeedless(s66)
+                        s68 == [s67 EXCEPT !.raised = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                        s69 == TimeoutsHeartbeatsDisabled(s68)
+                        s70 == [s69 EXCEPT !.pending_said = TRUE]
+                        s71 == IF s70.fault = "none" /\ ~(~s70.revoke_due)
+                               THEN [s70 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s70
+                        s72 == IF s71.fault = "none" /\ ~s71.pending_said
+                               THEN [s71 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s71
+                        s73 == IF /\ s72.fault = "none"
+                                  /\ ~(s72.taken \/ s72.lost \/ s72.leaving \/ s72.rejoin_due)
+                               THEN [s72 EXCEPT !.fault = "revoked-for-cause"]
+                               ELSE s72
+                        s74 == IF s73.fault = "none" /\ ~(~(s73.lost \/ s73.leaving) \/ s73.owned)
+                               THEN [s73 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s73
+                        s75 == IF /\ s74.fault = "none"
+                                  /\ ~(~s74.lost \/ s74.given /= "member" \/ ~s74.assign_due)
+                               THEN [s74 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s74
+                        s76 == IF /\ s75.fault = "none"
+                                  /\ ~(\/ s75.commit_done
+                                       \/ ~(s75.auto_commit /\ s75.owned)
+                                       \/ s75.lost
+                                       \/ s75.leaving)
+                               THEN [s75 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s75
+                    IN  [s76 EXCEPT !.revoke_due = TRUE]
+               \* PREPARING_REBALANCE.heartbeat_fenced.2 [X2 H3]
+               ELSE IF current /\ s.identity = "member" /\ (s.join_backoff \/ ~s.polled) /\ ~s.owned
+               THEN LET s77 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s78 == [s77 EXCEPT !.rebalance = "UNJOINED",
+                                           \* forget_identity
+                                           !.identity = "none",
+                                           \* fence
+                                           !.fenced = TRUE,
+                                           !.polled = FALSE,
+                                           \* drop_rebalance
+                                           !.commit_step = "none",
+                                           !.preparing = FALSE,
+                                           !.follow_up = FALSE]
+                        s79 == ConnectionCoordinatorNeedless(s78)
+                        s80 == [s79 EXCEPT !.raised = TRUE,
+                                           !.in_group = FALSE,
+                                           !.heartbeat_out = FALSE,
+                                           !.beat_due = FALSE,
+                                           !.poll_late = FALSE]
+                    IN  TimeoutsHeartbeatsDisabled(s80)
                \* PREPARING_REBALANCE.heartbeat_fenced.4 [H3]
                ELSE IF current /\ ~(s.identity = "member" /\ (s.join_backoff \/ ~s.polled))
                THEN IF s.fault = "none"
@@ -6713,39 +6798,43 @@ RebalanceHeartbeatFenced(s, current) ==
           [] at = "REVOKING_PARTITION" ->
                \* REVOKING_PARTITION.heartbeat_fenced.1 [X2 C2 P3 H3]
                IF current /\ s.identity = "member" /\ ~s.callback_running
-               THEN LET s61 == IF s.fault = "none" /\ ~current
+               THEN LET s81 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s62 == \* forget_identity
-                               [s61 EXCEPT !.identity = "none",
-                                           \* await_poll
+                        s82 == \* forget_identity
+                               [s81 EXCEPT !.identity = "none",
+                                           \* fence
+                                           !.fenced = TRUE,
                                            !.polled = FALSE,
                                            \* lose_instead
                                            !.lost = TRUE,
                                            !.keeps = FALSE,
                                            !.follow_up = FALSE,
-                                           !.will_own = FALSE,
-                                           !.raised = TRUE,
+                                           !.will_own = FALSE]
+                        s83 == ConnectionCoordinatorNeedless(s82)
+                        s84 == [s83 EXCEPT !.raised = TRUE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s62)
+                    IN  TimeoutsHeartbeatsDisabled(s84)
                \* REVOKING_PARTITION.heartbeat_fenced.2 [X2 C2 H3]
                ELSE IF current /\ s.identity = "member" /\ s.callback_running
-               THEN LET s63 == IF s.fault = "none" /\ ~current
+               THEN LET s85 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s64 == \* forget_identity
-                               [s63 EXCEPT !.identity = "none",
-                                           \* await_poll
-                                           !.polled = FALSE,
-                                           !.raised = TRUE,
+                        s86 == \* forget_identity
+                               [s85 EXCEPT !.identity = "none",
+                                           \* fence
+                                           !.fenced = TRUE,
+                                           !.polled = FALSE]
+                        s87 == ConnectionCoordinatorNeedless(s86)
+                        s88 == [s87 EXCEPT !.raised = TRUE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s64)
+                    IN  TimeoutsHeartbeatsDisabled(s88)
                \* REVOKING_PARTITION.heartbeat_fenced.4 [J9]
                ELSE IF current /\ s.identity /= "member"
                THEN IF s.fault = "none"
@@ -6755,19 +6844,21 @@ RebalanceHeartbeatFenced(s, current) ==
           [] at = "ASSIGNING_PARTITIONS" ->
                \* ASSIGNING_PARTITIONS.heartbeat_fenced.1 [X2 C2 H3]
                IF current /\ s.identity = "member"
-               THEN LET s65 == IF s.fault = "none" /\ ~current
+               THEN LET s89 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s66 == \* forget_identity
-                               [s65 EXCEPT !.identity = "none",
-                                           \* await_poll
-                                           !.polled = FALSE,
-                                           !.raised = TRUE,
+                        s90 == \* forget_identity
+                               [s89 EXCEPT !.identity = "none",
+                                           \* fence
+                                           !.fenced = TRUE,
+                                           !.polled = FALSE]
+                        s91 == ConnectionCoordinatorNeedless(s90)
+                        s92 == [s91 EXCEPT !.raised = TRUE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s66)
+                    IN  TimeoutsHeartbeatsDisabled(s92)
                \* ASSIGNING_PARTITIONS.heartbeat_fenced.3 [J9]
                ELSE IF current /\ s.identity /= "member"
                THEN IF s.fault = "none"
@@ -6799,7 +6890,8 @@ RebalanceCommitFenced(s, current) ==
                         s2 == [s1 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_identity
                                          !.identity = "none",
-                                         \* await_poll
+                                         \* fence
+                                         !.fenced = TRUE,
                                          !.polled = FALSE,
                                          \* lose
                                          !.lost = TRUE,
@@ -6808,63 +6900,66 @@ RebalanceCommitFenced(s, current) ==
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
-                                         !.will_own = FALSE,
-                                         !.raised = TRUE,
+                                         !.will_own = FALSE]
+                        s3 == ConnectionCoordinatorNeedless(s2)
+                        s4 == [s3 EXCEPT !.raised = TRUE,
                                          !.in_group = FALSE,
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
                                          !.poll_late = FALSE]
-                        s3 == TimeoutsHeartbeatsDisabled(s2)
-                        s4 == [s3 EXCEPT !.pending_said = TRUE]
-                        s5 == IF s4.fault = "none" /\ ~(~s4.revoke_due)
-                              THEN [s4 EXCEPT !.fault = "callbacks-alternate"]
-                              ELSE s4
-                        s6 == IF s5.fault = "none" /\ ~s5.pending_said
-                              THEN [s5 EXCEPT !.fault = "paused-before-revoked"]
-                              ELSE s5
-                        s7 == IF /\ s6.fault = "none"
-                                 /\ ~(s6.taken \/ s6.lost \/ s6.leaving \/ s6.rejoin_due)
-                              THEN [s6 EXCEPT !.fault = "revoked-for-cause"]
+                        s5 == TimeoutsHeartbeatsDisabled(s4)
+                        s6 == [s5 EXCEPT !.pending_said = TRUE]
+                        s7 == IF s6.fault = "none" /\ ~(~s6.revoke_due)
+                              THEN [s6 EXCEPT !.fault = "callbacks-alternate"]
                               ELSE s6
-                        s8 == IF s7.fault = "none" /\ ~(~(s7.lost \/ s7.leaving) \/ s7.owned)
-                              THEN [s7 EXCEPT !.fault = "lost-was-owned"]
+                        s8 == IF s7.fault = "none" /\ ~s7.pending_said
+                              THEN [s7 EXCEPT !.fault = "paused-before-revoked"]
                               ELSE s7
                         s9 == IF /\ s8.fault = "none"
-                                 /\ ~(~s8.lost \/ s8.given /= "member" \/ ~s8.assign_due)
-                              THEN [s8 EXCEPT !.fault = "lost-by-losing"]
+                                 /\ ~(s8.taken \/ s8.lost \/ s8.leaving \/ s8.rejoin_due)
+                              THEN [s8 EXCEPT !.fault = "revoked-for-cause"]
                               ELSE s8
-                        s10 == IF /\ s9.fault = "none"
-                                  /\ ~(\/ s9.commit_done
-                                       \/ ~(s9.auto_commit /\ s9.owned)
-                                       \/ s9.lost
-                                       \/ s9.leaving)
-                               THEN [s9 EXCEPT !.fault = "commit-comes-first"]
+                        s10 == IF s9.fault = "none" /\ ~(~(s9.lost \/ s9.leaving) \/ s9.owned)
+                               THEN [s9 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s9
-                    IN  [s10 EXCEPT !.revoke_due = TRUE]
+                        s11 == IF /\ s10.fault = "none"
+                                  /\ ~(~s10.lost \/ s10.given /= "member" \/ ~s10.assign_due)
+                               THEN [s10 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s10
+                        s12 == IF /\ s11.fault = "none"
+                                  /\ ~(\/ s11.commit_done
+                                       \/ ~(s11.auto_commit /\ s11.owned)
+                                       \/ s11.lost
+                                       \/ s11.leaving)
+                               THEN [s11 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s11
+                    IN  [s12 EXCEPT !.revoke_due = TRUE]
                \* PREPARE_REVOCATION.commit_fenced.2 [X2 H3]
                ELSE IF /\ current
                        /\ s.coordinator_known
                        /\ \/ s.commit_step = "out"
                           \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                        /\ ~s.owned
-               THEN LET s11 == IF s.fault = "none" /\ ~current
+               THEN LET s13 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s12 == [s11 EXCEPT !.rebalance = "UNJOINED",
+                        s14 == [s13 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
-                                           \* await_poll
+                                           \* fence
+                                           !.fenced = TRUE,
                                            !.polled = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
-                                           !.follow_up = FALSE,
-                                           !.raised = TRUE,
+                                           !.follow_up = FALSE]
+                        s15 == ConnectionCoordinatorNeedless(s14)
+                        s16 == [s15 EXCEPT !.raised = TRUE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s12)
+                    IN  TimeoutsHeartbeatsDisabled(s16)
                \* PREPARE_REVOCATION.commit_fenced.4 [M7]
                ELSE IF /\ current
                        /\ ~(/\ current
@@ -6882,13 +6977,14 @@ RebalanceCommitFenced(s, current) ==
                   /\ \/ s.commit_step = "out"
                      \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                   /\ s.owned
-               THEN LET s13 == IF s.fault = "none" /\ ~current
+               THEN LET s17 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s14 == [s13 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                        s18 == [s17 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
-                                           \* await_poll
+                                           \* fence
+                                           !.fenced = TRUE,
                                            !.polled = FALSE,
                                            \* lose
                                            !.lost = TRUE,
@@ -6897,63 +6993,66 @@ RebalanceCommitFenced(s, current) ==
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
                                            !.follow_up = FALSE,
-                                           !.will_own = FALSE,
-                                           !.raised = TRUE,
+                                           !.will_own = FALSE]
+                        s19 == ConnectionCoordinatorNeedless(s18)
+                        s20 == [s19 EXCEPT !.raised = TRUE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s15 == TimeoutsHeartbeatsDisabled(s14)
-                        s16 == [s15 EXCEPT !.pending_said = TRUE]
-                        s17 == IF s16.fault = "none" /\ ~(~s16.revoke_due)
-                               THEN [s16 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s16
-                        s18 == IF s17.fault = "none" /\ ~s17.pending_said
-                               THEN [s17 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s17
-                        s19 == IF /\ s18.fault = "none"
-                                  /\ ~(s18.taken \/ s18.lost \/ s18.leaving \/ s18.rejoin_due)
-                               THEN [s18 EXCEPT !.fault = "revoked-for-cause"]
-                               ELSE s18
-                        s20 == IF s19.fault = "none" /\ ~(~(s19.lost \/ s19.leaving) \/ s19.owned)
-                               THEN [s19 EXCEPT !.fault = "lost-was-owned"]
-                               ELSE s19
-                        s21 == IF /\ s20.fault = "none"
-                                  /\ ~(~s20.lost \/ s20.given /= "member" \/ ~s20.assign_due)
-                               THEN [s20 EXCEPT !.fault = "lost-by-losing"]
-                               ELSE s20
-                        s22 == IF /\ s21.fault = "none"
-                                  /\ ~(\/ s21.commit_done
-                                       \/ ~(s21.auto_commit /\ s21.owned)
-                                       \/ s21.lost
-                                       \/ s21.leaving)
-                               THEN [s21 EXCEPT !.fault = "commit-comes-first"]
-                               ELSE s21
-                    IN  [s22 EXCEPT !.revoke_due = TRUE]
+                        s21 == TimeoutsHeartbeatsDisabled(s20)
+                        s22 == [s21 EXCEPT !.pending_said = TRUE]
+                        s23 == IF s22.fault = "none" /\ ~(~s22.revoke_due)
+                               THEN [s22 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s22
+                        s24 == IF s23.fault = "none" /\ ~s23.pending_said
+                               THEN [s23 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s23
+                        s25 == IF /\ s24.fault = "none"
+                                  /\ ~(s24.taken \/ s24.lost \/ s24.leaving \/ s24.rejoin_due)
+                               THEN [s24 EXCEPT !.fault = "revoked-for-cause"]
+                               ELSE s24
+                        s26 == IF s25.fault = "none" /\ ~(~(s25.lost \/ s25.leaving) \/ s25.owned)
+                               THEN [s25 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s25
+                        s27 == IF /\ s26.fault = "none"
+                                  /\ ~(~s26.lost \/ s26.given /= "member" \/ ~s26.assign_due)
+                               THEN [s26 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s26
+                        s28 == IF /\ s27.fault = "none"
+                                  /\ ~(\/ s27.commit_done
+                                       \/ ~(s27.auto_commit /\ s27.owned)
+                                       \/ s27.lost
+                                       \/ s27.leaving)
+                               THEN [s27 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s27
+                    IN  [s28 EXCEPT !.revoke_due = TRUE]
                \* PARTITION_REVOKED.commit_fenced.2 [X2 H3]
                ELSE IF /\ current
                        /\ s.coordinator_known
                        /\ \/ s.commit_step = "out"
                           \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                        /\ ~s.owned
-               THEN LET s23 == IF s.fault = "none" /\ ~current
+               THEN LET s29 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s24 == [s23 EXCEPT !.rebalance = "UNJOINED",
+                        s30 == [s29 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
-                                           \* await_poll
+                                           \* fence
+                                           !.fenced = TRUE,
                                            !.polled = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
-                                           !.follow_up = FALSE,
-                                           !.raised = TRUE,
+                                           !.follow_up = FALSE]
+                        s31 == ConnectionCoordinatorNeedless(s30)
+                        s32 == [s31 EXCEPT !.raised = TRUE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s24)
+                    IN  TimeoutsHeartbeatsDisabled(s32)
                \* PARTITION_REVOKED.commit_fenced.4 [M7]
                ELSE IF /\ current
                        /\ ~(/\ current
@@ -6971,13 +7070,14 @@ RebalanceCommitFenced(s, current) ==
                   /\ \/ s.commit_step = "out"
                      \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                   /\ s.owned
-               THEN LET s25 == IF s.fault = "none" /\ ~current
+               THEN LET s33 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s26 == [s25 EXCEPT !.rebalance = "REVOKING_PARTITION",
+                        s34 == [s33 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
-                                           \* await_poll
+                                           \* fence
+                                           !.fenced = TRUE,
                                            !.polled = FALSE,
                                            \* lose
                                            !.lost = TRUE,
@@ -6986,63 +7086,66 @@ RebalanceCommitFenced(s, current) ==
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
                                            !.follow_up = FALSE,
-                                           !.will_own = FALSE,
-                                           !.raised = TRUE,
+                                           !.will_own = FALSE]
+                        s35 == ConnectionCoordinatorNeedless(s34)
+                        s36 == [s35 EXCEPT !.raised = TRUE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                        s27 == TimeoutsHeartbeatsDisabled(s26)
-                        s28 == [s27 EXCEPT !.pending_said = TRUE]
-                        s29 == IF s28.fault = "none" /\ ~(~s28.revoke_due)
-                               THEN [s28 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s28
-                        s30 == IF s29.fault = "none" /\ ~s29.pending_said
-                               THEN [s29 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s29
-                        s31 == IF /\ s30.fault = "none"
-                                  /\ ~(s30.taken \/ s30.lost \/ s30.leaving \/ s30.rejoin_due)
-                               THEN [s30 EXCEPT !.fault = "revoked-for-cause"]
-                               ELSE s30
-                        s32 == IF s31.fault = "none" /\ ~(~(s31.lost \/ s31.leaving) \/ s31.owned)
-                               THEN [s31 EXCEPT !.fault = "lost-was-owned"]
-                               ELSE s31
-                        s33 == IF /\ s32.fault = "none"
-                                  /\ ~(~s32.lost \/ s32.given /= "member" \/ ~s32.assign_due)
-                               THEN [s32 EXCEPT !.fault = "lost-by-losing"]
-                               ELSE s32
-                        s34 == IF /\ s33.fault = "none"
-                                  /\ ~(\/ s33.commit_done
-                                       \/ ~(s33.auto_commit /\ s33.owned)
-                                       \/ s33.lost
-                                       \/ s33.leaving)
-                               THEN [s33 EXCEPT !.fault = "commit-comes-first"]
-                               ELSE s33
-                    IN  [s34 EXCEPT !.revoke_due = TRUE]
+                        s37 == TimeoutsHeartbeatsDisabled(s36)
+                        s38 == [s37 EXCEPT !.pending_said = TRUE]
+                        s39 == IF s38.fault = "none" /\ ~(~s38.revoke_due)
+                               THEN [s38 EXCEPT !.fault = "callbacks-alternate"]
+                               ELSE s38
+                        s40 == IF s39.fault = "none" /\ ~s39.pending_said
+                               THEN [s39 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s39
+                        s41 == IF /\ s40.fault = "none"
+                                  /\ ~(s40.taken \/ s40.lost \/ s40.leaving \/ s40.rejoin_due)
+                               THEN [s40 EXCEPT !.fault = "revoked-for-cause"]
+                               ELSE s40
+                        s42 == IF s41.fault = "none" /\ ~(~(s41.lost \/ s41.leaving) \/ s41.owned)
+                               THEN [s41 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s41
+                        s43 == IF /\ s42.fault = "none"
+                                  /\ ~(~s42.lost \/ s42.given /= "member" \/ ~s42.assign_due)
+                               THEN [s42 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s42
+                        s44 == IF /\ s43.fault = "none"
+                                  /\ ~(\/ s43.commit_done
+                                       \/ ~(s43.auto_commit /\ s43.owned)
+                                       \/ s43.lost
+                                       \/ s43.leaving)
+                               THEN [s43 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s43
+                    IN  [s44 EXCEPT !.revoke_due = TRUE]
                \* STABLE.commit_fenced.2 [X2 H3]
                ELSE IF /\ current
                        /\ s.coordinator_known
                        /\ \/ s.commit_step = "out"
                           \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                        /\ ~s.owned
-               THEN LET s35 == IF s.fault = "none" /\ ~current
+               THEN LET s45 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s36 == [s35 EXCEPT !.rebalance = "UNJOINED",
+                        s46 == [s45 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
-                                           \* await_poll
+                                           \* fence
+                                           !.fenced = TRUE,
                                            !.polled = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
-                                           !.follow_up = FALSE,
-                                           !.raised = TRUE,
+                                           !.follow_up = FALSE]
+                        s47 == ConnectionCoordinatorNeedless(s46)
+                        s48 == [s47 EXCEPT !.raised = TRUE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s36)
+                    IN  TimeoutsHeartbeatsDisabled(s48)
                \* STABLE.commit_fenced.4 [M7]
                ELSE IF /\ current
                        /\ ~(/\ current
@@ -7061,24 +7164,26 @@ RebalanceCommitFenced(s, current) ==
                      \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                   /\ s.identity = "member"
                   /\ ~s.callback_running
-               THEN LET s37 == IF s.fault = "none" /\ ~current
+               THEN LET s49 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s38 == \* forget_identity
-                               [s37 EXCEPT !.identity = "none",
-                                           \* await_poll
+                        s50 == \* forget_identity
+                               [s49 EXCEPT !.identity = "none",
+                                           \* fence
+                                           !.fenced = TRUE,
                                            !.polled = FALSE,
                                            \* lose_instead
                                            !.lost = TRUE,
                                            !.keeps = FALSE,
                                            !.follow_up = FALSE,
-                                           !.will_own = FALSE,
-                                           !.raised = TRUE,
+                                           !.will_own = FALSE]
+                        s51 == ConnectionCoordinatorNeedless(s50)
+                        s52 == [s51 EXCEPT !.raised = TRUE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s38)
+                    IN  TimeoutsHeartbeatsDisabled(s52)
                \* REVOKING_PARTITION.commit_fenced.2 [X2 C2 H3]
                ELSE IF /\ current
                        /\ s.coordinator_known
@@ -7086,19 +7191,21 @@ RebalanceCommitFenced(s, current) ==
                           \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                        /\ s.identity = "member"
                        /\ s.callback_running
-               THEN LET s39 == IF s.fault = "none" /\ ~current
+               THEN LET s53 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s40 == \* forget_identity
-                               [s39 EXCEPT !.identity = "none",
-                                           \* await_poll
-                                           !.polled = FALSE,
-                                           !.raised = TRUE,
+                        s54 == \* forget_identity
+                               [s53 EXCEPT !.identity = "none",
+                                           \* fence
+                                           !.fenced = TRUE,
+                                           !.polled = FALSE]
+                        s55 == ConnectionCoordinatorNeedless(s54)
+                        s56 == [s55 EXCEPT !.raised = TRUE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s40)
+                    IN  TimeoutsHeartbeatsDisabled(s56)
                \* REVOKING_PARTITION.commit_fenced.4 [M7]
                ELSE IF /\ current
                        /\ s.coordinator_known
@@ -7125,19 +7232,21 @@ RebalanceCommitFenced(s, current) ==
                   /\ \/ s.commit_step = "out"
                      \/ s.commit_step = "none" /\ s.owned /\ s.identity = "member"
                   /\ s.identity = "member"
-               THEN LET s41 == IF s.fault = "none" /\ ~current
+               THEN LET s57 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s42 == \* forget_identity
-                               [s41 EXCEPT !.identity = "none",
-                                           \* await_poll
-                                           !.polled = FALSE,
-                                           !.raised = TRUE,
+                        s58 == \* forget_identity
+                               [s57 EXCEPT !.identity = "none",
+                                           \* fence
+                                           !.fenced = TRUE,
+                                           !.polled = FALSE]
+                        s59 == ConnectionCoordinatorNeedless(s58)
+                        s60 == [s59 EXCEPT !.raised = TRUE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
                                            !.poll_late = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s42)
+                    IN  TimeoutsHeartbeatsDisabled(s60)
                \* ASSIGNING_PARTITIONS.commit_fenced.3 [M7]
                ELSE IF /\ current
                        /\ s.coordinator_known
@@ -7231,6 +7340,7 @@ RebalanceLeaveRequested(s) ==
                                         !.leaving = FALSE,
                                         !.subscribed = FALSE,
                                         !.polled = FALSE,
+                                        !.fenced = FALSE,
                                         !.join_backoff = FALSE,
                                         !.follow_up = FALSE,
                                         !.commit_step = "none",
@@ -7241,6 +7351,7 @@ RebalanceLeaveRequested(s) ==
                               THEN [s8 EXCEPT !.fault = "leaves-if-asked"]
                               ELSE s8
                         s10 == [s9 EXCEPT !.leave_asked = FALSE,
+                                          !.replaced = FALSE,
                                           !.left = TRUE,
                                           !.call_out = "none",
                                           !.generation_unused = FALSE,
@@ -7297,6 +7408,7 @@ RebalanceLeaveRequested(s) ==
                                          !.leaving = FALSE,
                                          !.subscribed = FALSE,
                                          !.polled = FALSE,
+                                         !.fenced = FALSE,
                                          !.join_backoff = FALSE,
                                          !.follow_up = FALSE,
                                          !.commit_step = "none",
@@ -7307,6 +7419,7 @@ RebalanceLeaveRequested(s) ==
                                THEN [s18 EXCEPT !.fault = "leaves-if-asked"]
                                ELSE s18
                         s20 == [s19 EXCEPT !.leave_asked = FALSE,
+                                           !.replaced = FALSE,
                                            !.left = TRUE,
                                            !.call_out = "none",
                                            !.generation_unused = FALSE,
@@ -7363,6 +7476,7 @@ RebalanceLeaveRequested(s) ==
                                          !.leaving = FALSE,
                                          !.subscribed = FALSE,
                                          !.polled = FALSE,
+                                         !.fenced = FALSE,
                                          !.join_backoff = FALSE,
                                          !.follow_up = FALSE,
                                          !.commit_step = "none",
@@ -7373,6 +7487,7 @@ RebalanceLeaveRequested(s) ==
                                THEN [s28 EXCEPT !.fault = "leaves-if-asked"]
                                ELSE s28
                         s30 == [s29 EXCEPT !.leave_asked = FALSE,
+                                           !.replaced = FALSE,
                                            !.left = TRUE,
                                            !.call_out = "none",
                                            !.generation_unused = FALSE,
@@ -7470,6 +7585,7 @@ RebalanceLeaveRequested(s) ==
                                          !.leaving = FALSE,
                                          !.subscribed = FALSE,
                                          !.polled = FALSE,
+                                         !.fenced = FALSE,
                                          !.join_backoff = FALSE,
                                          !.follow_up = FALSE,
                                          !.commit_step = "none",
@@ -7480,6 +7596,7 @@ RebalanceLeaveRequested(s) ==
                                THEN [s45 EXCEPT !.fault = "leaves-if-asked"]
                                ELSE s45
                         s47 == [s46 EXCEPT !.leave_asked = FALSE,
+                                           !.replaced = FALSE,
                                            !.left = TRUE,
                                            !.call_out = "none",
                                            !.generation_unused = FALSE,
@@ -7537,6 +7654,7 @@ RebalanceLeaveRequested(s) ==
                                          !.leaving = FALSE,
                                          !.subscribed = FALSE,
                                          !.polled = FALSE,
+                                         !.fenced = FALSE,
                                          !.join_backoff = FALSE,
                                          !.follow_up = FALSE,
                                          !.commit_step = "none",
@@ -7547,6 +7665,7 @@ RebalanceLeaveRequested(s) ==
                                THEN [s55 EXCEPT !.fault = "leaves-if-asked"]
                                ELSE s55
                         s57 == [s56 EXCEPT !.leave_asked = FALSE,
+                                           !.replaced = FALSE,
                                            !.left = TRUE,
                                            !.call_out = "none",
                                            !.generation_unused = FALSE,
@@ -7604,6 +7723,7 @@ RebalanceLeaveRequested(s) ==
                                          !.leaving = FALSE,
                                          !.subscribed = FALSE,
                                          !.polled = FALSE,
+                                         !.fenced = FALSE,
                                          !.join_backoff = FALSE,
                                          !.follow_up = FALSE,
                                          !.commit_step = "none",
@@ -7614,6 +7734,7 @@ RebalanceLeaveRequested(s) ==
                                THEN [s65 EXCEPT !.fault = "leaves-if-asked"]
                                ELSE s65
                         s67 == [s66 EXCEPT !.leave_asked = FALSE,
+                                           !.replaced = FALSE,
                                            !.left = TRUE,
                                            !.call_out = "none",
                                            !.generation_unused = FALSE,
@@ -7629,6 +7750,7 @@ RebalanceLeaveRequested(s) ==
                                [s EXCEPT !.leaving = FALSE,
                                          !.subscribed = FALSE,
                                          !.polled = FALSE,
+                                         !.fenced = FALSE,
                                          !.join_backoff = FALSE,
                                          !.follow_up = FALSE,
                                          !.commit_step = "none",
@@ -7639,6 +7761,7 @@ RebalanceLeaveRequested(s) ==
                                THEN [s68 EXCEPT !.fault = "leaves-if-asked"]
                                ELSE s68
                         s70 == [s69 EXCEPT !.leave_asked = FALSE,
+                                           !.replaced = FALSE,
                                            !.left = TRUE,
                                            !.call_out = "none",
                                            !.generation_unused = FALSE,
@@ -8178,6 +8301,7 @@ Stopped ==
                                         !.given = "none",
                                         !.lookup_out = FALSE,
                                         !.may_join = FALSE,
+                                        !.replaced = FALSE,
                                         !.asks_open = FALSE,
                                         !.lookup_rests = "none",
                                         !.suspect = TRUE]
@@ -8217,7 +8341,7 @@ ApplicationPolled ==
     /\ state.configured
     /\ state.fault = "none"
     /\ ~(state.connection = "DOWN")
-    /\ state' = LET s1 == [state EXCEPT !.may_join = state.subscribed,
+    /\ state' = LET s1 == [state EXCEPT !.may_join = state.subscribed /\ ~state.replaced,
                                         !.poll_late = FALSE,
                                         !.lookup_rests = IF state.lookup_rests = "poll"
                                                          THEN "none"
@@ -8226,7 +8350,10 @@ ApplicationPolled ==
                     s3 == RebalanceApplicationPolled(s2)
                     s4 == ConnectionApplicationPolled(s3)
                     s5 == TimeoutsTurnEnded(s4)
-                IN  [s5 EXCEPT !.given = IF s5.left \/ (s5.stalled /\ s5.static) THEN "none" ELSE s5.given,
+                    s6 == IF s5.fault = "none" /\ ~(s5.raised \/ ~s5.replaced)
+                          THEN [s5 EXCEPT !.fault = "errors-are-told"]
+                          ELSE s5
+                IN  [s6 EXCEPT !.given = IF s6.left \/ (s6.stalled /\ s6.static) THEN "none" ELSE s6.given,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8757,7 +8884,8 @@ JoinFencedCurrent ==
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
                                         !.given = "none",
-                                        !.may_join = FALSE]
+                                        !.may_join = FALSE,
+                                        !.replaced = TRUE]
                     s2 == RebalanceJoinFenced(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                     s4 == IF s3.fault = "none" /\ ~s3.raised
@@ -9245,7 +9373,8 @@ SyncFencedCurrent ==
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
                                         !.given = "none",
-                                        !.may_join = FALSE]
+                                        !.may_join = FALSE,
+                                        !.replaced = TRUE]
                     s2 == RebalanceSyncFenced(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                     s4 == IF s3.fault = "none" /\ ~s3.raised
@@ -9462,7 +9591,8 @@ HeartbeatFencedCurrent ==
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
                                         !.given = "none",
-                                        !.may_join = FALSE]
+                                        !.may_join = FALSE,
+                                        !.replaced = TRUE]
                     s2 == TimeoutsHeartbeatFenced(s1, TRUE)
                     s3 == RebalanceHeartbeatFenced(s2, TRUE)
                     s4 == TimeoutsTurnEnded(s3)
@@ -9947,7 +10077,8 @@ CommitFencedCurrent ==
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
                                         !.given = "none",
-                                        !.may_join = FALSE]
+                                        !.may_join = FALSE,
+                                        !.replaced = TRUE]
                     s2 == RebalanceCommitFenced(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                     s4 == IF s3.fault = "none" /\ ~s3.raised
@@ -10331,6 +10462,14 @@ CallbacksBeforeJoin ==
 \* Rules: J7, P3, X2
 JoinNeedsAPoll ==
     state.fault /= "join-needs-a-poll"
+
+\* fenced-says-nothing (invariant): Who was fenced sends nothing more, and above all no JoinGroup, until it
+\* has left and subscribed anew.
+\* Source: KIP-345
+\* Source: Kafka ConsumerCoordinator.invokeCompletedOffsetCommitCallbacks
+\* Rules: X2
+FencedSaysNothing ==
+    state.fault /= "fenced-says-nothing"
 
 \* join-waits (invariant): After a JoinGroup or SyncGroup that the coordinator did not take, the next
 \* JoinGroup waits for the retry backoff.
@@ -10722,6 +10861,13 @@ OverduePollWaits ==
 MayJoin ==
     state.may_join = state.polled
 
+\* fencing-is-final (invariant): Who was fenced stays so until it has left.
+\* Source: KIP-345
+\* Source: Kafka ConsumerCoordinator.invokeCompletedOffsetCommitCallbacks
+\* Rules: X2
+FencingIsFinal ==
+    state.fenced = state.replaced
+
 \* identity-is-given (invariant): The member keeps the id and the generation that it was given until the
 \* coordinator disowns them or it leaves; a generation that is disowned leaves it the id.
 \* Source: KAFKA-13214
@@ -10831,7 +10977,7 @@ Watch(n, word, id, condition) ==
     condition => \/ TLCGet(n) = 1
                  \/ TLCSet(n, 1) /\ PrintT(<<word, id>>)
 
-ASSUME \A n \in 1 .. 84 : TLCSet(n, 0)
+ASSUME \A n \in 1 .. 86 : TLCSet(n, 0)
 
 WatchIllegalEvent == Watch(1, "violated", "illegal-event", ~IllegalEvent)
 WatchLateChangesNothing == Watch(2, "violated", "late-changes-nothing", ~LateChangesNothing)
@@ -10847,75 +10993,77 @@ WatchOneCommit == Watch(11, "violated", "one-commit", ~OneCommit)
 WatchToAKnownCoordinator == Watch(12, "violated", "to-a-known-coordinator", ~ToAKnownCoordinator)
 WatchCallbacksBeforeJoin == Watch(13, "violated", "callbacks-before-join", ~CallbacksBeforeJoin)
 WatchJoinNeedsAPoll == Watch(14, "violated", "join-needs-a-poll", ~JoinNeedsAPoll)
-WatchJoinWaits == Watch(15, "violated", "join-waits", ~JoinWaits)
-WatchCommitComesFirst == Watch(16, "violated", "commit-comes-first", ~CommitComesFirst)
-WatchSyncAfterJoin == Watch(17, "violated", "sync-after-join", ~SyncAfterJoin)
-WatchHeartbeatAsMember == Watch(18, "violated", "heartbeat-as-member", ~HeartbeatAsMember)
-WatchHeartbeatWhenDue == Watch(19, "violated", "heartbeat-when-due", ~HeartbeatWhenDue)
-WatchLeavesIfAsked == Watch(20, "violated", "leaves-if-asked", ~LeavesIfAsked)
-WatchLeaveOnce == Watch(21, "violated", "leave-once", ~LeaveOnce)
-WatchStaticStays == Watch(22, "violated", "static-stays", ~StaticStays)
-WatchCommitWhatIsOwned == Watch(23, "violated", "commit-what-is-owned", ~CommitWhatIsOwned)
-WatchNoCommitInARebalance == Watch(24, "violated", "no-commit-in-a-rebalance", ~NoCommitInARebalance)
-WatchCallbacksAlternate == Watch(25, "violated", "callbacks-alternate", ~CallbacksAlternate)
-WatchCommitIfConfigured == Watch(26, "violated", "commit-if-configured", ~CommitIfConfigured)
-WatchCommitWaits == Watch(27, "violated", "commit-waits", ~CommitWaits)
-WatchCommitEndsOnce == Watch(28, "violated", "commit-ends-once", ~CommitEndsOnce)
-WatchLostWasOwned == Watch(29, "violated", "lost-was-owned", ~LostWasOwned)
-WatchLostByLosing == Watch(30, "violated", "lost-by-losing", ~LostByLosing)
-WatchPausedBeforeRevoked == Watch(31, "violated", "paused-before-revoked", ~PausedBeforeRevoked)
-WatchAddedBeforeAssigned == Watch(32, "violated", "added-before-assigned", ~AddedBeforeAssigned)
-WatchRevokedForCause == Watch(33, "violated", "revoked-for-cause", ~RevokedForCause)
-WatchTakenIsRevoked == Watch(34, "violated", "taken-is-revoked", ~TakenIsRevoked)
-WatchGoodbyeIsSaid == Watch(35, "violated", "goodbye-is-said", ~GoodbyeIsSaid)
-WatchRevokedIsRemoved == Watch(36, "violated", "revoked-is-removed", ~RevokedIsRemoved)
-WatchAssignedIsEnabled == Watch(37, "violated", "assigned-is-enabled", ~AssignedIsEnabled)
-WatchForgetThenFail == Watch(38, "violated", "forget-then-fail", ~ForgetThenFail)
-WatchErrorsAreTold == Watch(39, "violated", "errors-are-told", ~ErrorsAreTold)
-WatchStalledMemberLeaves == Watch(40, "violated", "stalled-member-leaves", ~StalledMemberLeaves)
-WatchLookupIsOut == Watch(41, "violated", "lookup-is-out", ~LookupIsOut)
-WatchNeedIsPursued == Watch(42, "violated", "need-is-pursued", ~NeedIsPursued)
-WatchQuestionIsKept == Watch(43, "violated", "question-is-kept", ~QuestionIsKept)
-WatchLookupRestIsKept == Watch(44, "violated", "lookup-rest-is-kept", ~LookupRestIsKept)
-WatchDueHeartbeatIsKept == Watch(45, "violated", "due-heartbeat-is-kept", ~DueHeartbeatIsKept)
-WatchLatePollIsKept == Watch(46, "violated", "late-poll-is-kept", ~LatePollIsKept)
-WatchNoNeedOutside == Watch(47, "violated", "no-need-outside", ~NoNeedOutside)
-WatchCoordinatorIsKnown == Watch(48, "violated", "coordinator-is-known", ~CoordinatorIsKnown)
-WatchMemberNeedsIt == Watch(49, "violated", "member-needs-it", ~MemberNeedsIt)
-WatchJoinIsOut == Watch(50, "violated", "join-is-out", ~JoinIsOut)
-WatchSyncIsOut == Watch(51, "violated", "sync-is-out", ~SyncIsOut)
-WatchWantsToJoin == Watch(52, "violated", "wants-to-join", ~WantsToJoin)
-WatchJoinBackoffIsKept == Watch(53, "violated", "join-backoff-is-kept", ~JoinBackoffIsKept)
-WatchAnnouncedIsPursued == Watch(54, "violated", "announced-is-pursued", ~AnnouncedIsPursued)
-WatchPreparedJoins == Watch(55, "violated", "prepared-joins", ~PreparedJoins)
-WatchFollowUpIsKept == Watch(56, "violated", "follow-up-is-kept", ~FollowUpIsKept)
-WatchRevokedGoesOn == Watch(57, "violated", "revoked-goes-on", ~RevokedGoesOn)
-WatchCommitEnds == Watch(58, "violated", "commit-ends", ~CommitEnds)
-WatchCommitIsOut == Watch(59, "violated", "commit-is-out", ~CommitIsOut)
-WatchCommitBackoffIsKept == Watch(60, "violated", "commit-backoff-is-kept", ~CommitBackoffIsKept)
-WatchCommitIsPursued == Watch(61, "violated", "commit-is-pursued", ~CommitIsPursued)
-WatchRevokeIsDue == Watch(62, "violated", "revoke-is-due", ~RevokeIsDue)
-WatchAssignIsDue == Watch(63, "violated", "assign-is-due", ~AssignIsDue)
-WatchToldIsEnabled == Watch(64, "violated", "told-is-enabled", ~ToldIsEnabled)
-WatchHeartbeatsRun == Watch(65, "violated", "heartbeats-run", ~HeartbeatsRun)
-WatchHeartbeatIsOut == Watch(66, "violated", "heartbeat-is-out", ~HeartbeatIsOut)
-WatchOverdueHeartbeatWaits == Watch(67, "violated", "overdue-heartbeat-waits", ~OverdueHeartbeatWaits)
-WatchOverduePollWaits == Watch(68, "violated", "overdue-poll-waits", ~OverduePollWaits)
-WatchMayJoin == Watch(69, "violated", "may-join", ~MayJoin)
-WatchIdentityIsGiven == Watch(70, "violated", "identity-is-given", ~IdentityIsGiven)
-WatchLostWithoutId == Watch(71, "violated", "lost-without-id", ~LostWithoutId)
-WatchLeaveIsPursued == Watch(72, "violated", "leave-is-pursued", ~LeaveIsPursued)
-WatchCallbackIsRunning == Watch(73, "violated", "callback-is-running", ~CallbackIsRunning)
-WatchCallbackStays == Watch(74, "violated", "callback-stays", ~CallbackStays)
-WatchOwnsWhatItHas == Watch(75, "violated", "owns-what-it-has", ~OwnsWhatItHas)
-WatchOwnsNothingOutside == Watch(76, "violated", "owns-nothing-outside", ~OwnsNothingOutside)
-WatchEagerGivesUpFirst == Watch(77, "violated", "eager-gives-up-first", ~EagerGivesUpFirst)
-WatchLostIsTold == Watch(78, "violated", "lost-is-told", ~LostIsTold)
-WatchReachesAssigning == Watch(79, "reached", "reaches-assigning", ReachesAssigning)
-WatchReachesLost == Watch(80, "reached", "reaches-lost", ReachesLost)
-WatchReachesLeaving == Watch(81, "reached", "reaches-leaving", ReachesLeaving)
-WatchReachesSecondLoss == Watch(82, "reached", "reaches-second-loss", ReachesSecondLoss)
-WatchReachesBlockedCommit == Watch(83, "reached", "reaches-blocked-commit", ReachesBlockedCommit)
-WatchReachesPollWhileLost == Watch(84, "reached", "reaches-poll-while-lost", ReachesPollWhileLost)
+WatchFencedSaysNothing == Watch(15, "violated", "fenced-says-nothing", ~FencedSaysNothing)
+WatchJoinWaits == Watch(16, "violated", "join-waits", ~JoinWaits)
+WatchCommitComesFirst == Watch(17, "violated", "commit-comes-first", ~CommitComesFirst)
+WatchSyncAfterJoin == Watch(18, "violated", "sync-after-join", ~SyncAfterJoin)
+WatchHeartbeatAsMember == Watch(19, "violated", "heartbeat-as-member", ~HeartbeatAsMember)
+WatchHeartbeatWhenDue == Watch(20, "violated", "heartbeat-when-due", ~HeartbeatWhenDue)
+WatchLeavesIfAsked == Watch(21, "violated", "leaves-if-asked", ~LeavesIfAsked)
+WatchLeaveOnce == Watch(22, "violated", "leave-once", ~LeaveOnce)
+WatchStaticStays == Watch(23, "violated", "static-stays", ~StaticStays)
+WatchCommitWhatIsOwned == Watch(24, "violated", "commit-what-is-owned", ~CommitWhatIsOwned)
+WatchNoCommitInARebalance == Watch(25, "violated", "no-commit-in-a-rebalance", ~NoCommitInARebalance)
+WatchCallbacksAlternate == Watch(26, "violated", "callbacks-alternate", ~CallbacksAlternate)
+WatchCommitIfConfigured == Watch(27, "violated", "commit-if-configured", ~CommitIfConfigured)
+WatchCommitWaits == Watch(28, "violated", "commit-waits", ~CommitWaits)
+WatchCommitEndsOnce == Watch(29, "violated", "commit-ends-once", ~CommitEndsOnce)
+WatchLostWasOwned == Watch(30, "violated", "lost-was-owned", ~LostWasOwned)
+WatchLostByLosing == Watch(31, "violated", "lost-by-losing", ~LostByLosing)
+WatchPausedBeforeRevoked == Watch(32, "violated", "paused-before-revoked", ~PausedBeforeRevoked)
+WatchAddedBeforeAssigned == Watch(33, "violated", "added-before-assigned", ~AddedBeforeAssigned)
+WatchRevokedForCause == Watch(34, "violated", "revoked-for-cause", ~RevokedForCause)
+WatchTakenIsRevoked == Watch(35, "violated", "taken-is-revoked", ~TakenIsRevoked)
+WatchGoodbyeIsSaid == Watch(36, "violated", "goodbye-is-said", ~GoodbyeIsSaid)
+WatchRevokedIsRemoved == Watch(37, "violated", "revoked-is-removed", ~RevokedIsRemoved)
+WatchAssignedIsEnabled == Watch(38, "violated", "assigned-is-enabled", ~AssignedIsEnabled)
+WatchForgetThenFail == Watch(39, "violated", "forget-then-fail", ~ForgetThenFail)
+WatchErrorsAreTold == Watch(40, "violated", "errors-are-told", ~ErrorsAreTold)
+WatchStalledMemberLeaves == Watch(41, "violated", "stalled-member-leaves", ~StalledMemberLeaves)
+WatchLookupIsOut == Watch(42, "violated", "lookup-is-out", ~LookupIsOut)
+WatchNeedIsPursued == Watch(43, "violated", "need-is-pursued", ~NeedIsPursued)
+WatchQuestionIsKept == Watch(44, "violated", "question-is-kept", ~QuestionIsKept)
+WatchLookupRestIsKept == Watch(45, "violated", "lookup-rest-is-kept", ~LookupRestIsKept)
+WatchDueHeartbeatIsKept == Watch(46, "violated", "due-heartbeat-is-kept", ~DueHeartbeatIsKept)
+WatchLatePollIsKept == Watch(47, "violated", "late-poll-is-kept", ~LatePollIsKept)
+WatchNoNeedOutside == Watch(48, "violated", "no-need-outside", ~NoNeedOutside)
+WatchCoordinatorIsKnown == Watch(49, "violated", "coordinator-is-known", ~CoordinatorIsKnown)
+WatchMemberNeedsIt == Watch(50, "violated", "member-needs-it", ~MemberNeedsIt)
+WatchJoinIsOut == Watch(51, "violated", "join-is-out", ~JoinIsOut)
+WatchSyncIsOut == Watch(52, "violated", "sync-is-out", ~SyncIsOut)
+WatchWantsToJoin == Watch(53, "violated", "wants-to-join", ~WantsToJoin)
+WatchJoinBackoffIsKept == Watch(54, "violated", "join-backoff-is-kept", ~JoinBackoffIsKept)
+WatchAnnouncedIsPursued == Watch(55, "violated", "announced-is-pursued", ~AnnouncedIsPursued)
+WatchPreparedJoins == Watch(56, "violated", "prepared-joins", ~PreparedJoins)
+WatchFollowUpIsKept == Watch(57, "violated", "follow-up-is-kept", ~FollowUpIsKept)
+WatchRevokedGoesOn == Watch(58, "violated", "revoked-goes-on", ~RevokedGoesOn)
+WatchCommitEnds == Watch(59, "violated", "commit-ends", ~CommitEnds)
+WatchCommitIsOut == Watch(60, "violated", "commit-is-out", ~CommitIsOut)
+WatchCommitBackoffIsKept == Watch(61, "violated", "commit-backoff-is-kept", ~CommitBackoffIsKept)
+WatchCommitIsPursued == Watch(62, "violated", "commit-is-pursued", ~CommitIsPursued)
+WatchRevokeIsDue == Watch(63, "violated", "revoke-is-due", ~RevokeIsDue)
+WatchAssignIsDue == Watch(64, "violated", "assign-is-due", ~AssignIsDue)
+WatchToldIsEnabled == Watch(65, "violated", "told-is-enabled", ~ToldIsEnabled)
+WatchHeartbeatsRun == Watch(66, "violated", "heartbeats-run", ~HeartbeatsRun)
+WatchHeartbeatIsOut == Watch(67, "violated", "heartbeat-is-out", ~HeartbeatIsOut)
+WatchOverdueHeartbeatWaits == Watch(68, "violated", "overdue-heartbeat-waits", ~OverdueHeartbeatWaits)
+WatchOverduePollWaits == Watch(69, "violated", "overdue-poll-waits", ~OverduePollWaits)
+WatchMayJoin == Watch(70, "violated", "may-join", ~MayJoin)
+WatchFencingIsFinal == Watch(71, "violated", "fencing-is-final", ~FencingIsFinal)
+WatchIdentityIsGiven == Watch(72, "violated", "identity-is-given", ~IdentityIsGiven)
+WatchLostWithoutId == Watch(73, "violated", "lost-without-id", ~LostWithoutId)
+WatchLeaveIsPursued == Watch(74, "violated", "leave-is-pursued", ~LeaveIsPursued)
+WatchCallbackIsRunning == Watch(75, "violated", "callback-is-running", ~CallbackIsRunning)
+WatchCallbackStays == Watch(76, "violated", "callback-stays", ~CallbackStays)
+WatchOwnsWhatItHas == Watch(77, "violated", "owns-what-it-has", ~OwnsWhatItHas)
+WatchOwnsNothingOutside == Watch(78, "violated", "owns-nothing-outside", ~OwnsNothingOutside)
+WatchEagerGivesUpFirst == Watch(79, "violated", "eager-gives-up-first", ~EagerGivesUpFirst)
+WatchLostIsTold == Watch(80, "violated", "lost-is-told", ~LostIsTold)
+WatchReachesAssigning == Watch(81, "reached", "reaches-assigning", ReachesAssigning)
+WatchReachesLost == Watch(82, "reached", "reaches-lost", ReachesLost)
+WatchReachesLeaving == Watch(83, "reached", "reaches-leaving", ReachesLeaving)
+WatchReachesSecondLoss == Watch(84, "reached", "reaches-second-loss", ReachesSecondLoss)
+WatchReachesBlockedCommit == Watch(85, "reached", "reaches-blocked-commit", ReachesBlockedCommit)
+WatchReachesPollWhileLost == Watch(86, "reached", "reaches-poll-while-lost", ReachesPollWhileLost)
 
 ============================================================

@@ -23,7 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 55629c322b3bf41088563e770bdcd0a85d3193f99f04196c97f9dc78e3a2d1a1
+\* Model ad20debcdee46dd1e1a122c9a628c6f05592c23eacd7bd76ac567331ce6284f2
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -49,6 +49,9 @@ TypeOK ==
     /\ state.subscribed \in [Members -> {FALSE, TRUE}]
     \* the application has polled since it subscribed, was thrown an error, or let the poll interval expire
     /\ state.polled \in [Members -> {FALSE, TRUE}]
+    \* another process has the instance id: nothing is sent until the application has left, and subscribes
+    \* anew
+    /\ state.fenced \in [Members -> {FALSE, TRUE}]
     \* nothing; a member id without a generation; both
     /\ state.identity \in [Members -> {"none", "id", "member"}]
     \* of what is owned, something stays when the revocation in progress is done
@@ -108,6 +111,7 @@ Init ==
              rebalance |-> [m \in Members |-> "UNJOINED"],
              subscribed |-> [m \in Members |-> FALSE],
              polled |-> [m \in Members |-> FALSE],
+             fenced |-> [m \in Members |-> FALSE],
              identity |-> [m \in Members |-> "none"],
              keeps |-> [m \in Members |-> FALSE],
              join_backoff |-> [m \in Members |-> FALSE],
@@ -886,7 +890,7 @@ RebalanceApplicationPolled(s, i) ==
     LET at == s.rebalance[i]
     IN  CASE at = "UNJOINED" ->
                \* UNJOINED.application_polled.1 [J7 D1 P2]
-               IF s.subscribed[i] /\ ~s.polled[i]
+               IF s.subscribed[i] /\ ~s.polled[i] /\ ~s.fenced[i]
                THEN LET s1 == \* note_poll
                               [s EXCEPT !.polled[i] = TRUE]
                     IN  RebalanceJoinNeeded(s1, i)
@@ -904,12 +908,6 @@ RebalanceApplicationPolled(s, i) ==
                THEN \* note_poll
                     [s EXCEPT !.polled[i] = TRUE]
                ELSE s
-          [] at = "REVOKING_PARTITION" ->
-               \* REVOKING_PARTITION.application_polled.1 [P2]
-               IF ~s.polled[i]
-               THEN \* note_poll
-                    [s EXCEPT !.polled[i] = TRUE]
-               ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.application_polled.1 [P2]
                IF ~s.polled[i]
@@ -922,15 +920,21 @@ RebalanceApplicationPolled(s, i) ==
                THEN \* note_poll
                     [s EXCEPT !.polled[i] = TRUE]
                ELSE s
-          [] at = "ASSIGNING_PARTITIONS" ->
-               \* ASSIGNING_PARTITIONS.application_polled.1 [P2]
+          [] at = "STABLE" ->
+               \* STABLE.application_polled.1 [P2]
                IF ~s.polled[i]
                THEN \* note_poll
                     [s EXCEPT !.polled[i] = TRUE]
                ELSE s
-          [] at = "STABLE" ->
-               \* STABLE.application_polled.1 [P2]
-               IF ~s.polled[i]
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.application_polled.1 [P2]
+               IF ~s.polled[i] /\ ~s.fenced[i]
+               THEN \* note_poll
+                    [s EXCEPT !.polled[i] = TRUE]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.application_polled.1 [P2]
+               IF ~s.polled[i] /\ ~s.fenced[i]
                THEN \* note_poll
                     [s EXCEPT !.polled[i] = TRUE]
                ELSE s
@@ -1703,6 +1707,7 @@ RebalancePartitionsRevoked(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2226,6 +2231,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2258,6 +2264,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2290,6 +2297,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2339,6 +2347,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2373,6 +2382,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2407,6 +2417,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2423,6 +2434,7 @@ RebalanceLeaveRequested(s, i) ==
                               [s EXCEPT !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -3460,6 +3472,7 @@ ProcessDies(i) ==
                                !.rebalance[i] = "UNJOINED",
                                !.subscribed[i] = FALSE,
                                !.polled[i] = FALSE,
+                               !.fenced[i] = FALSE,
                                !.identity[i] = "none",
                                !.keeps[i] = FALSE,
                                !.join_backoff[i] = FALSE,

@@ -7,7 +7,7 @@
 \* said of states alone: again and again `last` names the action, or the action is impossible. While `last`
 \* names one, nothing else happens but that it is emptied.
 \*
-\* Model 55629c322b3bf41088563e770bdcd0a85d3193f99f04196c97f9dc78e3a2d1a1
+\* Model ad20debcdee46dd1e1a122c9a628c6f05592c23eacd7bd76ac567331ce6284f2
 EXTENDS BaseCalmCooperativeDeployed2
 
 VARIABLE last

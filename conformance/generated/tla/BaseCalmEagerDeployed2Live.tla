@@ -7,7 +7,7 @@
 \* said of states alone: again and again `last` names the action, or the action is impossible. While `last`
 \* names one, nothing else happens but that it is emptied.
 \*
-\* Model 4173ca01d208ccf09d49f093efd5ebb7047e80efe26ba461bf9423c44fe2f275
+\* Model b7a9683ece28b53e2d8595397ee3b7333eb12385bee2f2d0a0b6d83744006e01
 EXTENDS BaseCalmEagerDeployed2
 
 VARIABLE last

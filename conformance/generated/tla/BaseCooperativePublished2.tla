@@ -23,7 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 2f5854bf35bd725ef47ea0dbcc950c6d9eaf21a0575131de5f5690dbd1e115c3
+\* Model 83545f52256e168065da8e318c8a78263f80a506854ec310fa9ef49f6c8a6efe
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -49,6 +49,9 @@ TypeOK ==
     /\ state.subscribed \in [Members -> {FALSE, TRUE}]
     \* the application has polled since it subscribed, was thrown an error, or let the poll interval expire
     /\ state.polled \in [Members -> {FALSE, TRUE}]
+    \* another process has the instance id: nothing is sent until the application has left, and subscribes
+    \* anew
+    /\ state.fenced \in [Members -> {FALSE, TRUE}]
     \* nothing; a member id without a generation; both
     /\ state.identity \in [Members -> {"none", "id", "member"}]
     \* of what is owned, something stays when the revocation in progress is done
@@ -106,6 +109,7 @@ Init ==
              rebalance |-> [m \in Members |-> "UNJOINED"],
              subscribed |-> [m \in Members |-> FALSE],
              polled |-> [m \in Members |-> FALSE],
+             fenced |-> [m \in Members |-> FALSE],
              identity |-> [m \in Members |-> "none"],
              keeps |-> [m \in Members |-> FALSE],
              join_backoff |-> [m \in Members |-> FALSE],
@@ -744,7 +748,7 @@ RebalanceApplicationPolled(s, i) ==
     LET at == s.rebalance[i]
     IN  CASE at = "UNJOINED" ->
                \* UNJOINED.application_polled.1 [J7 D1 P2]
-               IF s.subscribed[i] /\ ~s.polled[i]
+               IF s.subscribed[i] /\ ~s.polled[i] /\ ~s.fenced[i]
                THEN LET s1 == \* note_poll
                               [s EXCEPT !.polled[i] = TRUE]
                     IN  RebalanceJoinNeeded(s1, i)
@@ -762,12 +766,6 @@ RebalanceApplicationPolled(s, i) ==
                THEN \* note_poll
                     [s EXCEPT !.polled[i] = TRUE]
                ELSE s
-          [] at = "REVOKING_PARTITION" ->
-               \* REVOKING_PARTITION.application_polled.1 [P2]
-               IF ~s.polled[i]
-               THEN \* note_poll
-                    [s EXCEPT !.polled[i] = TRUE]
-               ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.application_polled.1 [P2]
                IF ~s.polled[i]
@@ -780,15 +778,21 @@ RebalanceApplicationPolled(s, i) ==
                THEN \* note_poll
                     [s EXCEPT !.polled[i] = TRUE]
                ELSE s
-          [] at = "ASSIGNING_PARTITIONS" ->
-               \* ASSIGNING_PARTITIONS.application_polled.1 [P2]
+          [] at = "STABLE" ->
+               \* STABLE.application_polled.1 [P2]
                IF ~s.polled[i]
                THEN \* note_poll
                     [s EXCEPT !.polled[i] = TRUE]
                ELSE s
-          [] at = "STABLE" ->
-               \* STABLE.application_polled.1 [P2]
-               IF ~s.polled[i]
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.application_polled.1 [P2]
+               IF ~s.polled[i] /\ ~s.fenced[i]
+               THEN \* note_poll
+                    [s EXCEPT !.polled[i] = TRUE]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.application_polled.1 [P2]
+               IF ~s.polled[i] /\ ~s.fenced[i]
                THEN \* note_poll
                     [s EXCEPT !.polled[i] = TRUE]
                ELSE s
@@ -1450,6 +1454,7 @@ RebalancePartitionsRevoked(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -1819,6 +1824,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -1851,6 +1857,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -1883,6 +1890,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -1932,6 +1940,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -1966,6 +1975,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2000,6 +2010,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2016,6 +2027,7 @@ RebalanceLeaveRequested(s, i) ==
                               [s EXCEPT !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2975,6 +2987,7 @@ ProcessDies(i) ==
                                !.rebalance[i] = "UNJOINED",
                                !.subscribed[i] = FALSE,
                                !.polled[i] = FALSE,
+                               !.fenced[i] = FALSE,
                                !.identity[i] = "none",
                                !.keeps[i] = FALSE,
                                !.join_backoff[i] = FALSE,

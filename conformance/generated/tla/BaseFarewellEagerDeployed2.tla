@@ -23,7 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 3ec597d3d9a05f9158ec06841a474824c1dbd3948e37eba97486f15e67daee89
+\* Model 192d5bd3217a76c920a7d8da06ecca2614e54650556b151bfd0a68567a538be2
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -49,6 +49,9 @@ TypeOK ==
     /\ state.subscribed \in [Members -> {FALSE, TRUE}]
     \* the application has polled since it subscribed, was thrown an error, or let the poll interval expire
     /\ state.polled \in [Members -> {FALSE, TRUE}]
+    \* another process has the instance id: nothing is sent until the application has left, and subscribes
+    \* anew
+    /\ state.fenced \in [Members -> {FALSE, TRUE}]
     \* nothing; a member id without a generation; both
     /\ state.identity \in [Members -> {"none", "id", "member"}]
     \* of what is owned, something stays when the revocation in progress is done
@@ -106,6 +109,7 @@ Init ==
              rebalance |-> [m \in Members |-> "UNJOINED"],
              subscribed |-> [m \in Members |-> FALSE],
              polled |-> [m \in Members |-> FALSE],
+             fenced |-> [m \in Members |-> FALSE],
              identity |-> [m \in Members |-> "none"],
              keeps |-> [m \in Members |-> FALSE],
              join_backoff |-> [m \in Members |-> FALSE],
@@ -896,7 +900,7 @@ RebalanceApplicationPolled(s, i) ==
     LET at == s.rebalance[i]
     IN  CASE at = "UNJOINED" ->
                \* UNJOINED.application_polled.1 [J7 D1 P2]
-               IF s.subscribed[i] /\ ~s.polled[i]
+               IF s.subscribed[i] /\ ~s.polled[i] /\ ~s.fenced[i]
                THEN LET s1 == \* note_poll
                               [s EXCEPT !.polled[i] = TRUE]
                     IN  RebalanceJoinNeeded(s1, i)
@@ -914,12 +918,6 @@ RebalanceApplicationPolled(s, i) ==
                THEN \* note_poll
                     [s EXCEPT !.polled[i] = TRUE]
                ELSE s
-          [] at = "REVOKING_PARTITION" ->
-               \* REVOKING_PARTITION.application_polled.1 [P2]
-               IF ~s.polled[i]
-               THEN \* note_poll
-                    [s EXCEPT !.polled[i] = TRUE]
-               ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.application_polled.1 [P2]
                IF ~s.polled[i]
@@ -932,15 +930,21 @@ RebalanceApplicationPolled(s, i) ==
                THEN \* note_poll
                     [s EXCEPT !.polled[i] = TRUE]
                ELSE s
-          [] at = "ASSIGNING_PARTITIONS" ->
-               \* ASSIGNING_PARTITIONS.application_polled.1 [P2]
+          [] at = "STABLE" ->
+               \* STABLE.application_polled.1 [P2]
                IF ~s.polled[i]
                THEN \* note_poll
                     [s EXCEPT !.polled[i] = TRUE]
                ELSE s
-          [] at = "STABLE" ->
-               \* STABLE.application_polled.1 [P2]
-               IF ~s.polled[i]
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.application_polled.1 [P2]
+               IF ~s.polled[i] /\ ~s.fenced[i]
+               THEN \* note_poll
+                    [s EXCEPT !.polled[i] = TRUE]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.application_polled.1 [P2]
+               IF ~s.polled[i] /\ ~s.fenced[i]
                THEN \* note_poll
                     [s EXCEPT !.polled[i] = TRUE]
                ELSE s
@@ -1688,6 +1692,7 @@ RebalancePartitionsRevoked(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2223,6 +2228,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2255,6 +2261,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2287,6 +2294,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2336,6 +2344,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2370,6 +2379,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2404,6 +2414,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2420,6 +2431,7 @@ RebalanceLeaveRequested(s, i) ==
                               [s EXCEPT !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -3478,6 +3490,7 @@ ProcessDies(i) ==
                                !.rebalance[i] = "UNJOINED",
                                !.subscribed[i] = FALSE,
                                !.polled[i] = FALSE,
+                               !.fenced[i] = FALSE,
                                !.identity[i] = "none",
                                !.keeps[i] = FALSE,
                                !.join_backoff[i] = FALSE,

@@ -23,7 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model a55d1d82062f3b17cd184be4f6282dde161af54c5c4647301c5960a1021e9198
+\* Model 9838008158ee254186fc62dc890774d832fedf68d99274dfa4b200a4c010bd40
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -49,6 +49,9 @@ TypeOK ==
     /\ state.subscribed \in [Members -> {FALSE, TRUE}]
     \* the application has polled since it subscribed, was thrown an error, or let the poll interval expire
     /\ state.polled \in [Members -> {FALSE, TRUE}]
+    \* another process has the instance id: nothing is sent until the application has left, and subscribes
+    \* anew
+    /\ state.fenced \in [Members -> {FALSE, TRUE}]
     \* nothing; a member id without a generation; both
     /\ state.identity \in [Members -> {"none", "id", "member"}]
     \* of what is owned, something stays when the revocation in progress is done
@@ -108,6 +111,7 @@ Init ==
              rebalance |-> [m \in Members |-> "UNJOINED"],
              subscribed |-> [m \in Members |-> FALSE],
              polled |-> [m \in Members |-> FALSE],
+             fenced |-> [m \in Members |-> FALSE],
              identity |-> [m \in Members |-> "none"],
              keeps |-> [m \in Members |-> FALSE],
              join_backoff |-> [m \in Members |-> FALSE],
@@ -893,7 +897,7 @@ RebalanceApplicationPolled(s, i) ==
     LET at == s.rebalance[i]
     IN  CASE at = "UNJOINED" ->
                \* UNJOINED.application_polled.1 [J7 D1 P2]
-               IF s.subscribed[i] /\ ~s.polled[i]
+               IF s.subscribed[i] /\ ~s.polled[i] /\ ~s.fenced[i]
                THEN LET s1 == \* note_poll
                               [s EXCEPT !.polled[i] = TRUE]
                     IN  RebalanceJoinNeeded(s1, i)
@@ -911,12 +915,6 @@ RebalanceApplicationPolled(s, i) ==
                THEN \* note_poll
                     [s EXCEPT !.polled[i] = TRUE]
                ELSE s
-          [] at = "REVOKING_PARTITION" ->
-               \* REVOKING_PARTITION.application_polled.1 [P2]
-               IF ~s.polled[i]
-               THEN \* note_poll
-                    [s EXCEPT !.polled[i] = TRUE]
-               ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.application_polled.1 [P2]
                IF ~s.polled[i]
@@ -929,15 +927,21 @@ RebalanceApplicationPolled(s, i) ==
                THEN \* note_poll
                     [s EXCEPT !.polled[i] = TRUE]
                ELSE s
-          [] at = "ASSIGNING_PARTITIONS" ->
-               \* ASSIGNING_PARTITIONS.application_polled.1 [P2]
+          [] at = "STABLE" ->
+               \* STABLE.application_polled.1 [P2]
                IF ~s.polled[i]
                THEN \* note_poll
                     [s EXCEPT !.polled[i] = TRUE]
                ELSE s
-          [] at = "STABLE" ->
-               \* STABLE.application_polled.1 [P2]
-               IF ~s.polled[i]
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.application_polled.1 [P2]
+               IF ~s.polled[i] /\ ~s.fenced[i]
+               THEN \* note_poll
+                    [s EXCEPT !.polled[i] = TRUE]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.application_polled.1 [P2]
+               IF ~s.polled[i] /\ ~s.fenced[i]
                THEN \* note_poll
                     [s EXCEPT !.polled[i] = TRUE]
                ELSE s
@@ -1714,6 +1718,7 @@ RebalancePartitionsRevoked(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2237,6 +2242,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2269,6 +2275,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2301,6 +2308,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2350,6 +2358,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2384,6 +2393,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2418,6 +2428,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2434,6 +2445,7 @@ RebalanceLeaveRequested(s, i) ==
                               [s EXCEPT !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -3451,6 +3463,7 @@ ProcessDies(i) ==
                                !.rebalance[i] = "UNJOINED",
                                !.subscribed[i] = FALSE,
                                !.polled[i] = FALSE,
+                               !.fenced[i] = FALSE,
                                !.identity[i] = "none",
                                !.keeps[i] = FALSE,
                                !.join_backoff[i] = FALSE,

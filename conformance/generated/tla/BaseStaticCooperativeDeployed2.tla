@@ -24,7 +24,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 880315af57b02df048cfd465be634000fa89099625e7ba14b0a86846d7d448f9
+\* Model 4019f8e740fadc9e352588614feacfe42eb7249ea2ff301cc65496aedd07e24d
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -50,6 +50,9 @@ TypeOK ==
     /\ state.subscribed \in [Members -> {FALSE, TRUE}]
     \* the application has polled since it subscribed, was thrown an error, or let the poll interval expire
     /\ state.polled \in [Members -> {FALSE, TRUE}]
+    \* another process has the instance id: nothing is sent until the application has left, and subscribes
+    \* anew
+    /\ state.fenced \in [Members -> {FALSE, TRUE}]
     \* nothing; a member id without a generation; both
     /\ state.identity \in [Members -> {"none", "id", "member"}]
     \* of what is owned, something stays when the revocation in progress is done
@@ -104,6 +107,7 @@ Init ==
              rebalance |-> [m \in Members |-> "UNJOINED"],
              subscribed |-> [m \in Members |-> FALSE],
              polled |-> [m \in Members |-> FALSE],
+             fenced |-> [m \in Members |-> FALSE],
              identity |-> [m \in Members |-> "none"],
              keeps |-> [m \in Members |-> FALSE],
              join_backoff |-> [m \in Members |-> FALSE],
@@ -849,7 +853,7 @@ RebalanceApplicationPolled(s, i) ==
     LET at == s.rebalance[i]
     IN  CASE at = "UNJOINED" ->
                \* UNJOINED.application_polled.1 [J7 D1 P2]
-               IF s.subscribed[i] /\ ~s.polled[i]
+               IF s.subscribed[i] /\ ~s.polled[i] /\ ~s.fenced[i]
                THEN LET s1 == \* note_poll
                               [s EXCEPT !.polled[i] = TRUE]
                     IN  RebalanceJoinNeeded(s1, i)
@@ -867,12 +871,6 @@ RebalanceApplicationPolled(s, i) ==
                THEN \* note_poll
                     [s EXCEPT !.polled[i] = TRUE]
                ELSE s
-          [] at = "REVOKING_PARTITION" ->
-               \* REVOKING_PARTITION.application_polled.1 [P2]
-               IF ~s.polled[i]
-               THEN \* note_poll
-                    [s EXCEPT !.polled[i] = TRUE]
-               ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.application_polled.1 [P2]
                IF ~s.polled[i]
@@ -885,15 +883,21 @@ RebalanceApplicationPolled(s, i) ==
                THEN \* note_poll
                     [s EXCEPT !.polled[i] = TRUE]
                ELSE s
-          [] at = "ASSIGNING_PARTITIONS" ->
-               \* ASSIGNING_PARTITIONS.application_polled.1 [P2]
+          [] at = "STABLE" ->
+               \* STABLE.application_polled.1 [P2]
                IF ~s.polled[i]
                THEN \* note_poll
                     [s EXCEPT !.polled[i] = TRUE]
                ELSE s
-          [] at = "STABLE" ->
-               \* STABLE.application_polled.1 [P2]
-               IF ~s.polled[i]
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.application_polled.1 [P2]
+               IF ~s.polled[i] /\ ~s.fenced[i]
+               THEN \* note_poll
+                    [s EXCEPT !.polled[i] = TRUE]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.application_polled.1 [P2]
+               IF ~s.polled[i] /\ ~s.fenced[i]
                THEN \* note_poll
                     [s EXCEPT !.polled[i] = TRUE]
                ELSE s
@@ -1717,6 +1721,7 @@ RebalancePartitionsRevoked(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2461,6 +2466,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2493,6 +2499,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2525,6 +2532,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2574,6 +2582,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2608,6 +2617,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2642,6 +2652,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -2658,6 +2669,7 @@ RebalanceLeaveRequested(s, i) ==
                               [s EXCEPT !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
                                         !.join_backoff[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.commit_step[i] = "none",
@@ -3655,6 +3667,7 @@ ProcessDies(i) ==
                               !.rebalance[i] = "UNJOINED",
                               !.subscribed[i] = FALSE,
                               !.polled[i] = FALSE,
+                              !.fenced[i] = FALSE,
                               !.identity[i] = "none",
                               !.keeps[i] = FALSE,
                               !.join_backoff[i] = FALSE,

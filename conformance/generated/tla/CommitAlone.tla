@@ -35,7 +35,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model cb36abbf8cac716b76614be6684854cc3b8f862c0761c0a4dd164957ae56be84
+\* Model 8148ebeed21a1bda38468e6a51028ec4c7e9d114c5b4bac0bfac8717e17c4af7
 EXTENDS Naturals, TLC
 
 Members == 1 .. 1
@@ -55,8 +55,8 @@ TypeOK ==
     \* what the consumer is to the group: nobody; a member whose JoinGroup or SyncGroup is out; a member; or
     \* it assigned its partitions itself
     /\ state.standing \in {"outside", "in_round", "member", "manual"}
-    \* what it would commit: nothing; only what is owned; something that is not
-    /\ state.covers \in {"nothing", "owned", "foreign"}
+    \* what it would commit: nothing, or something
+    /\ state.covers \in {"nothing", "something"}
     \* there is somebody to send it to
     /\ state.coordinator_here \in {FALSE, TRUE}
     \* the retry backoff after a failed attempt runs
@@ -77,8 +77,8 @@ TypeOK ==
     /\ state.asked \in {"nothing", "sync", "async", "timed", "rebalance", "close"}
     \* what the consumer is to the group
     /\ state.stands \in {"outside", "in_round", "member", "manual"}
-    \* what would be committed: nothing, what is owned, what is not
-    /\ state.offsets \in {"nothing", "owned", "foreign"}
+    \* what would be committed: nothing, or something
+    /\ state.offsets \in {"nothing", "something"}
     \* a coordinator is known
     /\ state.somebody \in {FALSE, TRUE}
     \* commits that were asked for before are under way
@@ -210,7 +210,7 @@ CommitApplicationPolled(s) ==
     IF s.commit = "WAITING" /\ s.unprocessed
     THEN \* count_as_processed
          [s EXCEPT !.unprocessed = FALSE,
-                   !.covers = IF s.unprocessed /\ s.covers = "nothing" THEN "owned" ELSE s.covers]
+                   !.covers = IF s.unprocessed /\ s.covers = "nothing" THEN "something" ELSE s.covers]
     ELSE s
 
 \* commit hears: the background thread has done what the event asked for, and looks at what is left
@@ -277,8 +277,8 @@ CommitTurnEnded(s) ==
                         s9 == IF /\ s8.fault = "none"
                                  /\ ~(/\ ~s8.earlier
                                       /\ ~s8.handed_out
-                                      /\ \/ s8.offsets /= "nothing" /\ s8.stands = "outside"
-                                         \/ s8.offsets = "foreign" /\ s8.stands = "member")
+                                      /\ s8.offsets /= "nothing"
+                                      /\ s8.stands = "outside")
                               THEN [s8 EXCEPT !.fault = "told-failed"]
                               ELSE s8
                     IN  [s9 EXCEPT !.earlier = FALSE,
@@ -289,107 +289,79 @@ CommitTurnEnded(s) ==
                                    !.request = "none",
                                    !.asked = "nothing",
                                    !.told = "COMMIT_FAILED"]
-               \* WAITING.turn_ended.4 [M7]
-               ELSE IF ~s.behind /\ ~s.unprocessed /\ s.covers = "foreign" /\ s.standing = "member"
-               THEN LET s10 == [s EXCEPT !.commit = "SETTLED",
-                                         \* end_as_failed
-                                         !.behind = FALSE,
-                                         !.commit_backs_off = FALSE,
-                                         !.unprocessed = FALSE]
-                        s11 == IF /\ s10.fault = "none"
-                                  /\ ~(s10.asked /= "nothing" /\ s10.told = "nothing")
-                               THEN [s10 EXCEPT !.fault = "ends-once"]
-                               ELSE s10
-                        s12 == IF /\ s11.fault = "none"
-                                  /\ ~(/\ ~s11.earlier
-                                       /\ ~s11.handed_out
-                                       /\ \/ s11.offsets /= "nothing" /\ s11.stands = "outside"
-                                          \/ s11.offsets = "foreign" /\ s11.stands = "member")
-                               THEN [s11 EXCEPT !.fault = "told-failed"]
-                               ELSE s11
-                    IN  [s12 EXCEPT !.earlier = FALSE,
-                                    !.handed_out = FALSE,
-                                    !.failed_once = FALSE,
-                                    !.resting = FALSE,
-                                    !.owed = FALSE,
-                                    !.request = "none",
-                                    !.asked = "nothing",
-                                    !.told = "COMMIT_FAILED"]
-               \* WAITING.turn_ended.5 [M1 D4]
+               \* WAITING.turn_ended.4 [M1 D4]
                ELSE IF /\ ~s.behind
                        /\ ~s.unprocessed
                        /\ s.covers /= "nothing"
-                       /\ s.standing = "manual" \/ (s.standing = "member" /\ s.covers = "owned")
+                       /\ s.standing = "manual" \/ s.standing = "member"
                        /\ s.coordinator_here
                        /\ ~s.commit_backs_off
                        /\ s.standing = "member"
-               THEN LET s13 == [s EXCEPT !.commit = "SENT",
+               THEN LET s10 == [s EXCEPT !.commit = "SENT",
                                          \* send_commit_as_member
                                          !.sent_as = "member",
                                          !.identity_kept = TRUE]
-                        s14 == IF /\ s13.fault = "none"
-                                  /\ ~(s13.asked /= "nothing" /\ s13.request = "none")
-                               THEN [s13 EXCEPT !.fault = "sent-for-somebody"]
+                        s11 == IF /\ s10.fault = "none"
+                                  /\ ~(s10.asked /= "nothing" /\ s10.request = "none")
+                               THEN [s10 EXCEPT !.fault = "sent-for-somebody"]
+                               ELSE s10
+                        s12 == IF s11.fault = "none" /\ ~(~s11.earlier)
+                               THEN [s11 EXCEPT !.fault = "sent-in-turn"]
+                               ELSE s11
+                        s13 == IF s12.fault = "none" /\ ~(~s12.handed_out)
+                               THEN [s12 EXCEPT !.fault = "sent-when-processed"]
+                               ELSE s12
+                        s14 == IF s13.fault = "none" /\ ~(s13.offsets /= "nothing")
+                               THEN [s13 EXCEPT !.fault = "sent-with-something"]
                                ELSE s13
-                        s15 == IF s14.fault = "none" /\ ~(~s14.earlier)
-                               THEN [s14 EXCEPT !.fault = "sent-in-turn"]
+                        s15 == IF /\ s14.fault = "none"
+                                  /\ ~(s14.stands = "manual" \/ s14.stands = "member")
+                               THEN [s14 EXCEPT !.fault = "sent-if-allowed"]
                                ELSE s14
-                        s16 == IF s15.fault = "none" /\ ~(~s15.handed_out)
-                               THEN [s15 EXCEPT !.fault = "sent-when-processed"]
+                        s16 == IF s15.fault = "none" /\ ~s15.somebody
+                               THEN [s15 EXCEPT !.fault = "sent-to-somebody"]
                                ELSE s15
-                        s17 == IF s16.fault = "none" /\ ~(s16.offsets /= "nothing")
-                               THEN [s16 EXCEPT !.fault = "sent-with-something"]
+                        s17 == IF s16.fault = "none" /\ ~(~s16.resting)
+                               THEN [s16 EXCEPT !.fault = "sent-after-backoff"]
                                ELSE s16
-                        s18 == IF /\ s17.fault = "none"
-                                  /\ ~(\/ s17.stands = "manual"
-                                       \/ s17.stands = "member" /\ s17.offsets = "owned")
-                               THEN [s17 EXCEPT !.fault = "sent-if-allowed"]
-                               ELSE s17
-                        s19 == IF s18.fault = "none" /\ ~s18.somebody
-                               THEN [s18 EXCEPT !.fault = "sent-to-somebody"]
-                               ELSE s18
-                        s20 == IF s19.fault = "none" /\ ~(~s19.resting)
-                               THEN [s19 EXCEPT !.fault = "sent-after-backoff"]
-                               ELSE s19
-                    IN  [s20 EXCEPT !.request = IF s20.stands = "manual" THEN "nobody" ELSE "member",
+                    IN  [s17 EXCEPT !.request = IF s17.stands = "manual" THEN "nobody" ELSE "member",
                                     !.same_since = TRUE]
-               \* WAITING.turn_ended.6 [M1 X1 D8 D4]
+               \* WAITING.turn_ended.5 [M1 X1 D8 D4]
                ELSE IF /\ ~s.behind
                        /\ ~s.unprocessed
                        /\ s.covers /= "nothing"
-                       /\ s.standing = "manual" \/ (s.standing = "member" /\ s.covers = "owned")
+                       /\ s.standing = "manual" \/ s.standing = "member"
                        /\ s.coordinator_here
                        /\ ~s.commit_backs_off
                        /\ s.standing = "manual"
-               THEN LET s21 == [s EXCEPT !.commit = "SENT",
+               THEN LET s18 == [s EXCEPT !.commit = "SENT",
                                          \* send_commit_as_nobody
                                          !.sent_as = "nobody",
                                          !.identity_kept = TRUE]
-                        s22 == IF /\ s21.fault = "none"
-                                  /\ ~(s21.asked /= "nothing" /\ s21.request = "none")
-                               THEN [s21 EXCEPT !.fault = "sent-for-somebody"]
+                        s19 == IF /\ s18.fault = "none"
+                                  /\ ~(s18.asked /= "nothing" /\ s18.request = "none")
+                               THEN [s18 EXCEPT !.fault = "sent-for-somebody"]
+                               ELSE s18
+                        s20 == IF s19.fault = "none" /\ ~(~s19.earlier)
+                               THEN [s19 EXCEPT !.fault = "sent-in-turn"]
+                               ELSE s19
+                        s21 == IF s20.fault = "none" /\ ~(~s20.handed_out)
+                               THEN [s20 EXCEPT !.fault = "sent-when-processed"]
+                               ELSE s20
+                        s22 == IF s21.fault = "none" /\ ~(s21.offsets /= "nothing")
+                               THEN [s21 EXCEPT !.fault = "sent-with-something"]
                                ELSE s21
-                        s23 == IF s22.fault = "none" /\ ~(~s22.earlier)
-                               THEN [s22 EXCEPT !.fault = "sent-in-turn"]
+                        s23 == IF /\ s22.fault = "none"
+                                  /\ ~(s22.stands = "manual" \/ s22.stands = "member")
+                               THEN [s22 EXCEPT !.fault = "sent-if-allowed"]
                                ELSE s22
-                        s24 == IF s23.fault = "none" /\ ~(~s23.handed_out)
-                               THEN [s23 EXCEPT !.fault = "sent-when-processed"]
+                        s24 == IF s23.fault = "none" /\ ~s23.somebody
+                               THEN [s23 EXCEPT !.fault = "sent-to-somebody"]
                                ELSE s23
-                        s25 == IF s24.fault = "none" /\ ~(s24.offsets /= "nothing")
-                               THEN [s24 EXCEPT !.fault = "sent-with-something"]
+                        s25 == IF s24.fault = "none" /\ ~(~s24.resting)
+                               THEN [s24 EXCEPT !.fault = "sent-after-backoff"]
                                ELSE s24
-                        s26 == IF /\ s25.fault = "none"
-                                  /\ ~(\/ s25.stands = "manual"
-                                       \/ s25.stands = "member" /\ s25.offsets = "owned")
-                               THEN [s25 EXCEPT !.fault = "sent-if-allowed"]
-                               ELSE s25
-                        s27 == IF s26.fault = "none" /\ ~s26.somebody
-                               THEN [s26 EXCEPT !.fault = "sent-to-somebody"]
-                               ELSE s26
-                        s28 == IF s27.fault = "none" /\ ~(~s27.resting)
-                               THEN [s27 EXCEPT !.fault = "sent-after-backoff"]
-                               ELSE s27
-                    IN  [s28 EXCEPT !.request = IF s28.stands = "manual" THEN "nobody" ELSE "member",
+                    IN  [s25 EXCEPT !.request = IF s25.stands = "manual" THEN "nobody" ELSE "member",
                                     !.same_since = TRUE]
                ELSE s
           [] OTHER -> s
@@ -1296,55 +1268,29 @@ CommitSyncCalledNothingBehindNow ==
                 IN  CommitTurnEnded(s3)
 
 \* commit(): the caller waits [application]
-CommitSyncCalledOwnedNotBehindNow ==
+CommitSyncCalledSomethingNotBehindNow ==
     /\ state.configured
     /\ state.fault = "none"
     /\ state' = LET s1 == [state EXCEPT !.told = "nothing"]
                     s2 == IF s1.asked = "nothing"
                           THEN [s1 EXCEPT !.asked = "sync",
-                                          !.offsets = "owned",
+                                          !.offsets = "something",
                                           !.earlier = FALSE]
                           ELSE s1
-                    s3 == CommitCommitSyncCalled(s2, "owned", FALSE)
+                    s3 == CommitCommitSyncCalled(s2, "something", FALSE)
                 IN  CommitTurnEnded(s3)
 
 \* commit(): the caller waits [application]
-CommitSyncCalledOwnedBehindNow ==
+CommitSyncCalledSomethingBehindNow ==
     /\ state.configured
     /\ state.fault = "none"
     /\ state' = LET s1 == [state EXCEPT !.told = "nothing"]
                     s2 == IF s1.asked = "nothing"
                           THEN [s1 EXCEPT !.asked = "sync",
-                                          !.offsets = "owned",
+                                          !.offsets = "something",
                                           !.earlier = TRUE]
                           ELSE s1
-                    s3 == CommitCommitSyncCalled(s2, "owned", TRUE)
-                IN  CommitTurnEnded(s3)
-
-\* commit(): the caller waits [application]
-CommitSyncCalledForeignNotBehindNow ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == [state EXCEPT !.told = "nothing"]
-                    s2 == IF s1.asked = "nothing"
-                          THEN [s1 EXCEPT !.asked = "sync",
-                                          !.offsets = "foreign",
-                                          !.earlier = FALSE]
-                          ELSE s1
-                    s3 == CommitCommitSyncCalled(s2, "foreign", FALSE)
-                IN  CommitTurnEnded(s3)
-
-\* commit(): the caller waits [application]
-CommitSyncCalledForeignBehindNow ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == [state EXCEPT !.told = "nothing"]
-                    s2 == IF s1.asked = "nothing"
-                          THEN [s1 EXCEPT !.asked = "sync",
-                                          !.offsets = "foreign",
-                                          !.earlier = TRUE]
-                          ELSE s1
-                    s3 == CommitCommitSyncCalled(s2, "foreign", TRUE)
+                    s3 == CommitCommitSyncCalled(s2, "something", TRUE)
                 IN  CommitTurnEnded(s3)
 
 \* commit_async() [application]
@@ -1374,55 +1320,29 @@ CommitAsyncCalledNothingBehindNow ==
                 IN  CommitTurnEnded(s3)
 
 \* commit_async() [application]
-CommitAsyncCalledOwnedNotBehindNow ==
+CommitAsyncCalledSomethingNotBehindNow ==
     /\ state.configured
     /\ state.fault = "none"
     /\ state' = LET s1 == [state EXCEPT !.told = "nothing"]
                     s2 == IF s1.asked = "nothing"
                           THEN [s1 EXCEPT !.asked = "async",
-                                          !.offsets = "owned",
+                                          !.offsets = "something",
                                           !.earlier = FALSE]
                           ELSE s1
-                    s3 == CommitCommitAsyncCalled(s2, "owned", FALSE)
+                    s3 == CommitCommitAsyncCalled(s2, "something", FALSE)
                 IN  CommitTurnEnded(s3)
 
 \* commit_async() [application]
-CommitAsyncCalledOwnedBehindNow ==
+CommitAsyncCalledSomethingBehindNow ==
     /\ state.configured
     /\ state.fault = "none"
     /\ state' = LET s1 == [state EXCEPT !.told = "nothing"]
                     s2 == IF s1.asked = "nothing"
                           THEN [s1 EXCEPT !.asked = "async",
-                                          !.offsets = "owned",
+                                          !.offsets = "something",
                                           !.earlier = TRUE]
                           ELSE s1
-                    s3 == CommitCommitAsyncCalled(s2, "owned", TRUE)
-                IN  CommitTurnEnded(s3)
-
-\* commit_async() [application]
-CommitAsyncCalledForeignNotBehindNow ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == [state EXCEPT !.told = "nothing"]
-                    s2 == IF s1.asked = "nothing"
-                          THEN [s1 EXCEPT !.asked = "async",
-                                          !.offsets = "foreign",
-                                          !.earlier = FALSE]
-                          ELSE s1
-                    s3 == CommitCommitAsyncCalled(s2, "foreign", FALSE)
-                IN  CommitTurnEnded(s3)
-
-\* commit_async() [application]
-CommitAsyncCalledForeignBehindNow ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == [state EXCEPT !.told = "nothing"]
-                    s2 == IF s1.asked = "nothing"
-                          THEN [s1 EXCEPT !.asked = "async",
-                                          !.offsets = "foreign",
-                                          !.earlier = TRUE]
-                          ELSE s1
-                    s3 == CommitCommitAsyncCalled(s2, "foreign", TRUE)
+                    s3 == CommitCommitAsyncCalled(s2, "something", TRUE)
                 IN  CommitTurnEnded(s3)
 
 \* auto.commit.interval.ms since the last automatic commit was sent [timer]
@@ -1442,7 +1362,7 @@ AutoCommitDueNothingBehindNow ==
                 IN  CommitTurnEnded(s2)
 
 \* auto.commit.interval.ms since the last automatic commit was sent [timer]
-AutoCommitDueOwnedNotBehindNow ==
+AutoCommitDueSomethingNotBehindNow ==
     /\ state.configured
     /\ state.fault = "none"
     /\ state' = LET s1 == [state EXCEPT !.told = "nothing"]
@@ -1450,14 +1370,14 @@ AutoCommitDueOwnedNotBehindNow ==
                              /\ s1.auto_commit
                              /\ s1.stands = "member" \/ s1.stands = "manual"
                           THEN [s1 EXCEPT !.asked = "timed",
-                                          !.offsets = "owned",
+                                          !.offsets = "something",
                                           !.earlier = FALSE]
                           ELSE s1
-                    s3 == CommitAutoCommitDue(s2, "owned", FALSE)
+                    s3 == CommitAutoCommitDue(s2, "something", FALSE)
                 IN  CommitTurnEnded(s3)
 
 \* auto.commit.interval.ms since the last automatic commit was sent [timer]
-AutoCommitDueOwnedBehindNow ==
+AutoCommitDueSomethingBehindNow ==
     /\ state.configured
     /\ state.fault = "none"
     /\ state' = LET s1 == [state EXCEPT !.told = "nothing"]
@@ -1465,40 +1385,10 @@ AutoCommitDueOwnedBehindNow ==
                              /\ s1.auto_commit
                              /\ s1.stands = "member" \/ s1.stands = "manual"
                           THEN [s1 EXCEPT !.asked = "timed",
-                                          !.offsets = "owned",
+                                          !.offsets = "something",
                                           !.earlier = TRUE]
                           ELSE s1
-                    s3 == CommitAutoCommitDue(s2, "owned", TRUE)
-                IN  CommitTurnEnded(s3)
-
-\* auto.commit.interval.ms since the last automatic commit was sent [timer]
-AutoCommitDueForeignNotBehindNow ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == [state EXCEPT !.told = "nothing"]
-                    s2 == IF /\ s1.asked = "nothing"
-                             /\ s1.auto_commit
-                             /\ s1.stands = "member" \/ s1.stands = "manual"
-                          THEN [s1 EXCEPT !.asked = "timed",
-                                          !.offsets = "foreign",
-                                          !.earlier = FALSE]
-                          ELSE s1
-                    s3 == CommitAutoCommitDue(s2, "foreign", FALSE)
-                IN  CommitTurnEnded(s3)
-
-\* auto.commit.interval.ms since the last automatic commit was sent [timer]
-AutoCommitDueForeignBehindNow ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == [state EXCEPT !.told = "nothing"]
-                    s2 == IF /\ s1.asked = "nothing"
-                             /\ s1.auto_commit
-                             /\ s1.stands = "member" \/ s1.stands = "manual"
-                          THEN [s1 EXCEPT !.asked = "timed",
-                                          !.offsets = "foreign",
-                                          !.earlier = TRUE]
-                          ELSE s1
-                    s3 == CommitAutoCommitDue(s2, "foreign", TRUE)
+                    s3 == CommitAutoCommitDue(s2, "something", TRUE)
                 IN  CommitTurnEnded(s3)
 
 \* a rebalance has begun, and auto-commit is on [internal]
@@ -1546,115 +1436,59 @@ RebalanceCommitDueNothingBehindNowUnprocessedNow ==
                 IN  CommitTurnEnded(s3)
 
 \* a rebalance has begun, and auto-commit is on [internal]
-RebalanceCommitDueOwnedNotBehindNowNotUnprocessedNow ==
+RebalanceCommitDueSomethingNotBehindNowNotUnprocessedNow ==
     /\ state.configured
     /\ state.fault = "none"
     /\ state' = LET s1 == [state EXCEPT !.told = "nothing"]
                     s2 == IF s1.asked = "nothing" /\ s1.auto_commit /\ s1.stands = "member"
                           THEN [s1 EXCEPT !.asked = "rebalance",
                                           !.handed_out = FALSE,
-                                          !.offsets = "owned",
+                                          !.offsets = "something",
                                           !.earlier = FALSE]
                           ELSE s1
-                    s3 == CommitRebalanceCommitDue(s2, "owned", FALSE, FALSE)
+                    s3 == CommitRebalanceCommitDue(s2, "something", FALSE, FALSE)
                 IN  CommitTurnEnded(s3)
 
 \* a rebalance has begun, and auto-commit is on [internal]
-RebalanceCommitDueOwnedNotBehindNowUnprocessedNow ==
+RebalanceCommitDueSomethingNotBehindNowUnprocessedNow ==
     /\ state.configured
     /\ state.fault = "none"
     /\ state' = LET s1 == [state EXCEPT !.told = "nothing"]
                     s2 == IF s1.asked = "nothing" /\ s1.auto_commit /\ s1.stands = "member"
                           THEN [s1 EXCEPT !.asked = "rebalance",
                                           !.handed_out = TRUE,
-                                          !.offsets = "owned",
+                                          !.offsets = "something",
                                           !.earlier = FALSE]
                           ELSE s1
-                    s3 == CommitRebalanceCommitDue(s2, "owned", FALSE, TRUE)
+                    s3 == CommitRebalanceCommitDue(s2, "something", FALSE, TRUE)
                 IN  CommitTurnEnded(s3)
 
 \* a rebalance has begun, and auto-commit is on [internal]
-RebalanceCommitDueOwnedBehindNowNotUnprocessedNow ==
+RebalanceCommitDueSomethingBehindNowNotUnprocessedNow ==
     /\ state.configured
     /\ state.fault = "none"
     /\ state' = LET s1 == [state EXCEPT !.told = "nothing"]
                     s2 == IF s1.asked = "nothing" /\ s1.auto_commit /\ s1.stands = "member"
                           THEN [s1 EXCEPT !.asked = "rebalance",
                                           !.handed_out = FALSE,
-                                          !.offsets = "owned",
+                                          !.offsets = "something",
                                           !.earlier = TRUE]
                           ELSE s1
-                    s3 == CommitRebalanceCommitDue(s2, "owned", TRUE, FALSE)
+                    s3 == CommitRebalanceCommitDue(s2, "something", TRUE, FALSE)
                 IN  CommitTurnEnded(s3)
 
 \* a rebalance has begun, and auto-commit is on [internal]
-RebalanceCommitDueOwnedBehindNowUnprocessedNow ==
+RebalanceCommitDueSomethingBehindNowUnprocessedNow ==
     /\ state.configured
     /\ state.fault = "none"
     /\ state' = LET s1 == [state EXCEPT !.told = "nothing"]
                     s2 == IF s1.asked = "nothing" /\ s1.auto_commit /\ s1.stands = "member"
                           THEN [s1 EXCEPT !.asked = "rebalance",
                                           !.handed_out = TRUE,
-                                          !.offsets = "owned",
+                                          !.offsets = "something",
                                           !.earlier = TRUE]
                           ELSE s1
-                    s3 == CommitRebalanceCommitDue(s2, "owned", TRUE, TRUE)
-                IN  CommitTurnEnded(s3)
-
-\* a rebalance has begun, and auto-commit is on [internal]
-RebalanceCommitDueForeignNotBehindNowNotUnprocessedNow ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == [state EXCEPT !.told = "nothing"]
-                    s2 == IF s1.asked = "nothing" /\ s1.auto_commit /\ s1.stands = "member"
-                          THEN [s1 EXCEPT !.asked = "rebalance",
-                                          !.handed_out = FALSE,
-                                          !.offsets = "foreign",
-                                          !.earlier = FALSE]
-                          ELSE s1
-                    s3 == CommitRebalanceCommitDue(s2, "foreign", FALSE, FALSE)
-                IN  CommitTurnEnded(s3)
-
-\* a rebalance has begun, and auto-commit is on [internal]
-RebalanceCommitDueForeignNotBehindNowUnprocessedNow ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == [state EXCEPT !.told = "nothing"]
-                    s2 == IF s1.asked = "nothing" /\ s1.auto_commit /\ s1.stands = "member"
-                          THEN [s1 EXCEPT !.asked = "rebalance",
-                                          !.handed_out = TRUE,
-                                          !.offsets = "foreign",
-                                          !.earlier = FALSE]
-                          ELSE s1
-                    s3 == CommitRebalanceCommitDue(s2, "foreign", FALSE, TRUE)
-                IN  CommitTurnEnded(s3)
-
-\* a rebalance has begun, and auto-commit is on [internal]
-RebalanceCommitDueForeignBehindNowNotUnprocessedNow ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == [state EXCEPT !.told = "nothing"]
-                    s2 == IF s1.asked = "nothing" /\ s1.auto_commit /\ s1.stands = "member"
-                          THEN [s1 EXCEPT !.asked = "rebalance",
-                                          !.handed_out = FALSE,
-                                          !.offsets = "foreign",
-                                          !.earlier = TRUE]
-                          ELSE s1
-                    s3 == CommitRebalanceCommitDue(s2, "foreign", TRUE, FALSE)
-                IN  CommitTurnEnded(s3)
-
-\* a rebalance has begun, and auto-commit is on [internal]
-RebalanceCommitDueForeignBehindNowUnprocessedNow ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == [state EXCEPT !.told = "nothing"]
-                    s2 == IF s1.asked = "nothing" /\ s1.auto_commit /\ s1.stands = "member"
-                          THEN [s1 EXCEPT !.asked = "rebalance",
-                                          !.handed_out = TRUE,
-                                          !.offsets = "foreign",
-                                          !.earlier = TRUE]
-                          ELSE s1
-                    s3 == CommitRebalanceCommitDue(s2, "foreign", TRUE, TRUE)
+                    s3 == CommitRebalanceCommitDue(s2, "something", TRUE, TRUE)
                 IN  CommitTurnEnded(s3)
 
 \* close() with auto-commit on [application]
@@ -1688,7 +1522,7 @@ CloseCommitDueNothingBehindNow ==
                 IN  CommitTurnEnded(s3)
 
 \* close() with auto-commit on [application]
-CloseCommitDueOwnedNotBehindNow ==
+CloseCommitDueSomethingNotBehindNow ==
     /\ state.configured
     /\ state.fault = "none"
     /\ state' = LET s1 == [state EXCEPT !.told = "nothing"]
@@ -1696,14 +1530,14 @@ CloseCommitDueOwnedNotBehindNow ==
                              /\ s1.auto_commit
                              /\ s1.stands = "member" \/ s1.stands = "manual"
                           THEN [s1 EXCEPT !.asked = "close",
-                                          !.offsets = "owned",
+                                          !.offsets = "something",
                                           !.earlier = FALSE]
                           ELSE s1
-                    s3 == CommitCloseCommitDue(s2, "owned", FALSE)
+                    s3 == CommitCloseCommitDue(s2, "something", FALSE)
                 IN  CommitTurnEnded(s3)
 
 \* close() with auto-commit on [application]
-CloseCommitDueOwnedBehindNow ==
+CloseCommitDueSomethingBehindNow ==
     /\ state.configured
     /\ state.fault = "none"
     /\ state' = LET s1 == [state EXCEPT !.told = "nothing"]
@@ -1711,40 +1545,10 @@ CloseCommitDueOwnedBehindNow ==
                              /\ s1.auto_commit
                              /\ s1.stands = "member" \/ s1.stands = "manual"
                           THEN [s1 EXCEPT !.asked = "close",
-                                          !.offsets = "owned",
+                                          !.offsets = "something",
                                           !.earlier = TRUE]
                           ELSE s1
-                    s3 == CommitCloseCommitDue(s2, "owned", TRUE)
-                IN  CommitTurnEnded(s3)
-
-\* close() with auto-commit on [application]
-CloseCommitDueForeignNotBehindNow ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == [state EXCEPT !.told = "nothing"]
-                    s2 == IF /\ s1.asked = "nothing"
-                             /\ s1.auto_commit
-                             /\ s1.stands = "member" \/ s1.stands = "manual"
-                          THEN [s1 EXCEPT !.asked = "close",
-                                          !.offsets = "foreign",
-                                          !.earlier = FALSE]
-                          ELSE s1
-                    s3 == CommitCloseCommitDue(s2, "foreign", FALSE)
-                IN  CommitTurnEnded(s3)
-
-\* close() with auto-commit on [application]
-CloseCommitDueForeignBehindNow ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == [state EXCEPT !.told = "nothing"]
-                    s2 == IF /\ s1.asked = "nothing"
-                             /\ s1.auto_commit
-                             /\ s1.stands = "member" \/ s1.stands = "manual"
-                          THEN [s1 EXCEPT !.asked = "close",
-                                          !.offsets = "foreign",
-                                          !.earlier = TRUE]
-                          ELSE s1
-                    s3 == CommitCloseCommitDue(s2, "foreign", TRUE)
+                    s3 == CommitCloseCommitDue(s2, "something", TRUE)
                 IN  CommitTurnEnded(s3)
 
 EarlierCommitsDonePossible ==
@@ -1769,7 +1573,7 @@ ApplicationPolled ==
                     s2 == IF s1.handed_out
                           THEN [s1 EXCEPT !.handed_out = FALSE,
                                           !.offsets = IF s1.offsets = "nothing"
-                                                      THEN "owned"
+                                                      THEN "something"
                                                       ELSE s1.offsets]
                           ELSE s1
                     s3 == CommitApplicationPolled(s2)
@@ -2060,61 +1864,32 @@ CommitStandingChangedOutsideNothingSameIdentity ==
                 IN  CommitTurnEnded(s2)
 
 \* a round begins or ends, membership begins or is lost, partitions come or go [internal]
-CommitStandingChangedOutsideOwnedNotSameIdentity ==
+CommitStandingChangedOutsideSomethingNotSameIdentity ==
     /\ state.configured
     /\ state.fault = "none"
     /\ state' = LET s1 == [state EXCEPT !.told = "nothing",
                                         !.stands = "outside",
-                                        !.offsets = "owned",
+                                        !.offsets = "something",
                                         !.same_since = FALSE,
                                         !.owed = \/ state.owed
                                                  \/ \/ state.asked = "timed"
                                                     \/ state.asked = "rebalance"
                                                     \/ state.asked = "close"]
-                    s2 == CommitCommitStandingChanged(s1, "outside", "owned", FALSE)
+                    s2 == CommitCommitStandingChanged(s1, "outside", "something", FALSE)
                 IN  CommitTurnEnded(s2)
 
 \* a round begins or ends, membership begins or is lost, partitions come or go [internal]
-CommitStandingChangedOutsideOwnedSameIdentity ==
+CommitStandingChangedOutsideSomethingSameIdentity ==
     /\ state.configured
     /\ state.fault = "none"
     /\ state' = LET s1 == [state EXCEPT !.told = "nothing",
                                         !.stands = "outside",
-                                        !.offsets = "owned",
+                                        !.offsets = "something",
                                         !.owed = \/ state.owed
                                                  \/ \/ state.asked = "timed"
                                                     \/ state.asked = "rebalance"
                                                     \/ state.asked = "close"]
-                    s2 == CommitCommitStandingChanged(s1, "outside", "owned", TRUE)
-                IN  CommitTurnEnded(s2)
-
-\* a round begins or ends, membership begins or is lost, partitions come or go [internal]
-CommitStandingChangedOutsideForeignNotSameIdentity ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == [state EXCEPT !.told = "nothing",
-                                        !.stands = "outside",
-                                        !.offsets = "foreign",
-                                        !.same_since = FALSE,
-                                        !.owed = \/ state.owed
-                                                 \/ \/ state.asked = "timed"
-                                                    \/ state.asked = "rebalance"
-                                                    \/ state.asked = "close"]
-                    s2 == CommitCommitStandingChanged(s1, "outside", "foreign", FALSE)
-                IN  CommitTurnEnded(s2)
-
-\* a round begins or ends, membership begins or is lost, partitions come or go [internal]
-CommitStandingChangedOutsideForeignSameIdentity ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == [state EXCEPT !.told = "nothing",
-                                        !.stands = "outside",
-                                        !.offsets = "foreign",
-                                        !.owed = \/ state.owed
-                                                 \/ \/ state.asked = "timed"
-                                                    \/ state.asked = "rebalance"
-                                                    \/ state.asked = "close"]
-                    s2 == CommitCommitStandingChanged(s1, "outside", "foreign", TRUE)
+                    s2 == CommitCommitStandingChanged(s1, "outside", "something", TRUE)
                 IN  CommitTurnEnded(s2)
 
 \* a round begins or ends, membership begins or is lost, partitions come or go [internal]
@@ -2139,45 +1914,24 @@ CommitStandingChangedInRoundNothingSameIdentity ==
                 IN  CommitTurnEnded(s2)
 
 \* a round begins or ends, membership begins or is lost, partitions come or go [internal]
-CommitStandingChangedInRoundOwnedNotSameIdentity ==
+CommitStandingChangedInRoundSomethingNotSameIdentity ==
     /\ state.configured
     /\ state.fault = "none"
     /\ state' = LET s1 == [state EXCEPT !.told = "nothing",
                                         !.stands = "in_round",
-                                        !.offsets = "owned",
+                                        !.offsets = "something",
                                         !.same_since = FALSE]
-                    s2 == CommitCommitStandingChanged(s1, "in_round", "owned", FALSE)
+                    s2 == CommitCommitStandingChanged(s1, "in_round", "something", FALSE)
                 IN  CommitTurnEnded(s2)
 
 \* a round begins or ends, membership begins or is lost, partitions come or go [internal]
-CommitStandingChangedInRoundOwnedSameIdentity ==
+CommitStandingChangedInRoundSomethingSameIdentity ==
     /\ state.configured
     /\ state.fault = "none"
     /\ state' = LET s1 == [state EXCEPT !.told = "nothing",
                                         !.stands = "in_round",
-                                        !.offsets = "owned"]
-                    s2 == CommitCommitStandingChanged(s1, "in_round", "owned", TRUE)
-                IN  CommitTurnEnded(s2)
-
-\* a round begins or ends, membership begins or is lost, partitions come or go [internal]
-CommitStandingChangedInRoundForeignNotSameIdentity ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == [state EXCEPT !.told = "nothing",
-                                        !.stands = "in_round",
-                                        !.offsets = "foreign",
-                                        !.same_since = FALSE]
-                    s2 == CommitCommitStandingChanged(s1, "in_round", "foreign", FALSE)
-                IN  CommitTurnEnded(s2)
-
-\* a round begins or ends, membership begins or is lost, partitions come or go [internal]
-CommitStandingChangedInRoundForeignSameIdentity ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == [state EXCEPT !.told = "nothing",
-                                        !.stands = "in_round",
-                                        !.offsets = "foreign"]
-                    s2 == CommitCommitStandingChanged(s1, "in_round", "foreign", TRUE)
+                                        !.offsets = "something"]
+                    s2 == CommitCommitStandingChanged(s1, "in_round", "something", TRUE)
                 IN  CommitTurnEnded(s2)
 
 \* a round begins or ends, membership begins or is lost, partitions come or go [internal]
@@ -2202,45 +1956,24 @@ CommitStandingChangedMemberNothingSameIdentity ==
                 IN  CommitTurnEnded(s2)
 
 \* a round begins or ends, membership begins or is lost, partitions come or go [internal]
-CommitStandingChangedMemberOwnedNotSameIdentity ==
+CommitStandingChangedMemberSomethingNotSameIdentity ==
     /\ state.configured
     /\ state.fault = "none"
     /\ state' = LET s1 == [state EXCEPT !.told = "nothing",
                                         !.stands = "member",
-                                        !.offsets = "owned",
+                                        !.offsets = "something",
                                         !.same_since = FALSE]
-                    s2 == CommitCommitStandingChanged(s1, "member", "owned", FALSE)
+                    s2 == CommitCommitStandingChanged(s1, "member", "something", FALSE)
                 IN  CommitTurnEnded(s2)
 
 \* a round begins or ends, membership begins or is lost, partitions come or go [internal]
-CommitStandingChangedMemberOwnedSameIdentity ==
+CommitStandingChangedMemberSomethingSameIdentity ==
     /\ state.configured
     /\ state.fault = "none"
     /\ state' = LET s1 == [state EXCEPT !.told = "nothing",
                                         !.stands = "member",
-                                        !.offsets = "owned"]
-                    s2 == CommitCommitStandingChanged(s1, "member", "owned", TRUE)
-                IN  CommitTurnEnded(s2)
-
-\* a round begins or ends, membership begins or is lost, partitions come or go [internal]
-CommitStandingChangedMemberForeignNotSameIdentity ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == [state EXCEPT !.told = "nothing",
-                                        !.stands = "member",
-                                        !.offsets = "foreign",
-                                        !.same_since = FALSE]
-                    s2 == CommitCommitStandingChanged(s1, "member", "foreign", FALSE)
-                IN  CommitTurnEnded(s2)
-
-\* a round begins or ends, membership begins or is lost, partitions come or go [internal]
-CommitStandingChangedMemberForeignSameIdentity ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == [state EXCEPT !.told = "nothing",
-                                        !.stands = "member",
-                                        !.offsets = "foreign"]
-                    s2 == CommitCommitStandingChanged(s1, "member", "foreign", TRUE)
+                                        !.offsets = "something"]
+                    s2 == CommitCommitStandingChanged(s1, "member", "something", TRUE)
                 IN  CommitTurnEnded(s2)
 
 \* a round begins or ends, membership begins or is lost, partitions come or go [internal]
@@ -2265,45 +1998,24 @@ CommitStandingChangedManualNothingSameIdentity ==
                 IN  CommitTurnEnded(s2)
 
 \* a round begins or ends, membership begins or is lost, partitions come or go [internal]
-CommitStandingChangedManualOwnedNotSameIdentity ==
+CommitStandingChangedManualSomethingNotSameIdentity ==
     /\ state.configured
     /\ state.fault = "none"
     /\ state' = LET s1 == [state EXCEPT !.told = "nothing",
                                         !.stands = "manual",
-                                        !.offsets = "owned",
+                                        !.offsets = "something",
                                         !.same_since = FALSE]
-                    s2 == CommitCommitStandingChanged(s1, "manual", "owned", FALSE)
+                    s2 == CommitCommitStandingChanged(s1, "manual", "something", FALSE)
                 IN  CommitTurnEnded(s2)
 
 \* a round begins or ends, membership begins or is lost, partitions come or go [internal]
-CommitStandingChangedManualOwnedSameIdentity ==
+CommitStandingChangedManualSomethingSameIdentity ==
     /\ state.configured
     /\ state.fault = "none"
     /\ state' = LET s1 == [state EXCEPT !.told = "nothing",
                                         !.stands = "manual",
-                                        !.offsets = "owned"]
-                    s2 == CommitCommitStandingChanged(s1, "manual", "owned", TRUE)
-                IN  CommitTurnEnded(s2)
-
-\* a round begins or ends, membership begins or is lost, partitions come or go [internal]
-CommitStandingChangedManualForeignNotSameIdentity ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == [state EXCEPT !.told = "nothing",
-                                        !.stands = "manual",
-                                        !.offsets = "foreign",
-                                        !.same_since = FALSE]
-                    s2 == CommitCommitStandingChanged(s1, "manual", "foreign", FALSE)
-                IN  CommitTurnEnded(s2)
-
-\* a round begins or ends, membership begins or is lost, partitions come or go [internal]
-CommitStandingChangedManualForeignSameIdentity ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == [state EXCEPT !.told = "nothing",
-                                        !.stands = "manual",
-                                        !.offsets = "foreign"]
-                    s2 == CommitCommitStandingChanged(s1, "manual", "foreign", TRUE)
+                                        !.offsets = "something"]
+                    s2 == CommitCommitStandingChanged(s1, "manual", "something", TRUE)
                 IN  CommitTurnEnded(s2)
 
 \* the member leaves instead [internal]
@@ -2347,40 +2059,28 @@ Next ==
     \/ ConfigureAutoCommit
     \/ CommitSyncCalledNothingNotBehindNow
     \/ CommitSyncCalledNothingBehindNow
-    \/ CommitSyncCalledOwnedNotBehindNow
-    \/ CommitSyncCalledOwnedBehindNow
-    \/ CommitSyncCalledForeignNotBehindNow
-    \/ CommitSyncCalledForeignBehindNow
+    \/ CommitSyncCalledSomethingNotBehindNow
+    \/ CommitSyncCalledSomethingBehindNow
     \/ CommitAsyncCalledNothingNotBehindNow
     \/ CommitAsyncCalledNothingBehindNow
-    \/ CommitAsyncCalledOwnedNotBehindNow
-    \/ CommitAsyncCalledOwnedBehindNow
-    \/ CommitAsyncCalledForeignNotBehindNow
-    \/ CommitAsyncCalledForeignBehindNow
+    \/ CommitAsyncCalledSomethingNotBehindNow
+    \/ CommitAsyncCalledSomethingBehindNow
     \/ AutoCommitDueNothingNotBehindNow
     \/ AutoCommitDueNothingBehindNow
-    \/ AutoCommitDueOwnedNotBehindNow
-    \/ AutoCommitDueOwnedBehindNow
-    \/ AutoCommitDueForeignNotBehindNow
-    \/ AutoCommitDueForeignBehindNow
+    \/ AutoCommitDueSomethingNotBehindNow
+    \/ AutoCommitDueSomethingBehindNow
     \/ RebalanceCommitDueNothingNotBehindNowNotUnprocessedNow
     \/ RebalanceCommitDueNothingNotBehindNowUnprocessedNow
     \/ RebalanceCommitDueNothingBehindNowNotUnprocessedNow
     \/ RebalanceCommitDueNothingBehindNowUnprocessedNow
-    \/ RebalanceCommitDueOwnedNotBehindNowNotUnprocessedNow
-    \/ RebalanceCommitDueOwnedNotBehindNowUnprocessedNow
-    \/ RebalanceCommitDueOwnedBehindNowNotUnprocessedNow
-    \/ RebalanceCommitDueOwnedBehindNowUnprocessedNow
-    \/ RebalanceCommitDueForeignNotBehindNowNotUnprocessedNow
-    \/ RebalanceCommitDueForeignNotBehindNowUnprocessedNow
-    \/ RebalanceCommitDueForeignBehindNowNotUnprocessedNow
-    \/ RebalanceCommitDueForeignBehindNowUnprocessedNow
+    \/ RebalanceCommitDueSomethingNotBehindNowNotUnprocessedNow
+    \/ RebalanceCommitDueSomethingNotBehindNowUnprocessedNow
+    \/ RebalanceCommitDueSomethingBehindNowNotUnprocessedNow
+    \/ RebalanceCommitDueSomethingBehindNowUnprocessedNow
     \/ CloseCommitDueNothingNotBehindNow
     \/ CloseCommitDueNothingBehindNow
-    \/ CloseCommitDueOwnedNotBehindNow
-    \/ CloseCommitDueOwnedBehindNow
-    \/ CloseCommitDueForeignNotBehindNow
-    \/ CloseCommitDueForeignBehindNow
+    \/ CloseCommitDueSomethingNotBehindNow
+    \/ CloseCommitDueSomethingBehindNow
     \/ EarlierCommitsDone
     \/ ApplicationPolled
     \/ CommitAcceptedNotCurrent
@@ -2408,28 +2108,20 @@ Next ==
     \/ LookupFatalCurrent
     \/ CommitStandingChangedOutsideNothingNotSameIdentity
     \/ CommitStandingChangedOutsideNothingSameIdentity
-    \/ CommitStandingChangedOutsideOwnedNotSameIdentity
-    \/ CommitStandingChangedOutsideOwnedSameIdentity
-    \/ CommitStandingChangedOutsideForeignNotSameIdentity
-    \/ CommitStandingChangedOutsideForeignSameIdentity
+    \/ CommitStandingChangedOutsideSomethingNotSameIdentity
+    \/ CommitStandingChangedOutsideSomethingSameIdentity
     \/ CommitStandingChangedInRoundNothingNotSameIdentity
     \/ CommitStandingChangedInRoundNothingSameIdentity
-    \/ CommitStandingChangedInRoundOwnedNotSameIdentity
-    \/ CommitStandingChangedInRoundOwnedSameIdentity
-    \/ CommitStandingChangedInRoundForeignNotSameIdentity
-    \/ CommitStandingChangedInRoundForeignSameIdentity
+    \/ CommitStandingChangedInRoundSomethingNotSameIdentity
+    \/ CommitStandingChangedInRoundSomethingSameIdentity
     \/ CommitStandingChangedMemberNothingNotSameIdentity
     \/ CommitStandingChangedMemberNothingSameIdentity
-    \/ CommitStandingChangedMemberOwnedNotSameIdentity
-    \/ CommitStandingChangedMemberOwnedSameIdentity
-    \/ CommitStandingChangedMemberForeignNotSameIdentity
-    \/ CommitStandingChangedMemberForeignSameIdentity
+    \/ CommitStandingChangedMemberSomethingNotSameIdentity
+    \/ CommitStandingChangedMemberSomethingSameIdentity
     \/ CommitStandingChangedManualNothingNotSameIdentity
     \/ CommitStandingChangedManualNothingSameIdentity
-    \/ CommitStandingChangedManualOwnedNotSameIdentity
-    \/ CommitStandingChangedManualOwnedSameIdentity
-    \/ CommitStandingChangedManualForeignNotSameIdentity
-    \/ CommitStandingChangedManualForeignSameIdentity
+    \/ CommitStandingChangedManualSomethingNotSameIdentity
+    \/ CommitStandingChangedManualSomethingSameIdentity
     \/ RebalanceGivenUp
     \/ CommitDeadlineExpired
     \/ Stopped
@@ -2482,10 +2174,9 @@ SentWhenProcessed ==
 SentWithSomething ==
     state.fault /= "sent-with-something"
 
-\* sent-if-allowed (invariant): A commit is sent only by a member that is in no round, for what it owns, or by
-\* a consumer that assigned its partitions itself.
+\* sent-if-allowed (invariant): A commit is sent only by a member that is in no round, or by a consumer that
+\* assigned its partitions itself.
 \* Source: Kafka ConsumerCoordinator.sendOffsetCommitRequest
-\* Source: librdkafka #2782
 \* Rules: M1, M7, C2
 SentIfAllowed ==
     state.fault /= "sent-if-allowed"
@@ -2513,7 +2204,7 @@ SentWhenDue ==
       /\ ~state.earlier
       /\ ~state.handed_out
       /\ state.offsets /= "nothing"
-      /\ state.stands = "manual" \/ (state.stands = "member" /\ state.offsets = "owned")
+      /\ state.stands = "manual" \/ state.stands = "member"
       /\ state.somebody
       /\ ~state.resting)
 
@@ -2580,7 +2271,7 @@ ToldRebalancing ==
     state.fault /= "told-rebalancing"
 
 \* told-failed (invariant): A commit is called failed only if the group went on without this member, or
-\* without the rebalance, or if what it covers is not owned.
+\* without the rebalance.
 \* Source: Kafka ConsumerCoordinator.sendOffsetCommitRequest
 \* Source: Kafka ConsumerCoordinator.OffsetCommitResponseHandler
 \* Rules: M2, M7, C2, J9
@@ -2617,15 +2308,15 @@ NothingIsDoneAtOnce ==
     \/ ~(~state.earlier /\ ~state.handed_out)
     \/ state.offsets /= "nothing"
 
-\* fails-without-request (invariant): When it is its turn, a commit in a round, outside, or of what is not
-\* owned fails without a request, whatever the coordinator is.
+\* fails-without-request (invariant): When it is its turn, a commit in a round or outside fails without a
+\* request, whatever the coordinator is.
 \* Source: Kafka ConsumerCoordinator.sendOffsetCommitRequest
 \* Rules: M7, C2
 FailsWithoutRequest ==
     \/ state.asked = "nothing"
     \/ state.request /= "none"
     \/ ~(~state.earlier /\ ~state.handed_out)
-    \/ state.stands = "member" /\ state.offsets /= "foreign"
+    \/ state.stands = "member"
     \/ state.stands = "manual"
 
 \* no-automatic-one-outside (invariant): Automatic commits end with the membership.

@@ -7,7 +7,7 @@
 \* said of states alone: again and again `last` names the action, or the action is impossible. While `last`
 \* names one, nothing else happens but that it is emptied.
 \*
-\* Model cb36abbf8cac716b76614be6684854cc3b8f862c0761c0a4dd164957ae56be84
+\* Model 8148ebeed21a1bda38468e6a51028ec4c7e9d114c5b4bac0bfac8717e17c4af7
 EXTENDS CommitAlone
 
 VARIABLE last
@@ -20,28 +20,25 @@ LiveConfigureNothing == last = <<>> /\ ConfigureNothing /\ last' = <<>>
 LiveConfigureAutoCommit == last = <<>> /\ ConfigureAutoCommit /\ last' = <<>>
 LiveCommitSyncCalledNothingNotBehindNow == last = <<>> /\ CommitSyncCalledNothingNotBehindNow /\ last' = <<>>
 LiveCommitSyncCalledNothingBehindNow == last = <<>> /\ CommitSyncCalledNothingBehindNow /\ last' = <<>>
-LiveCommitSyncCalledOwnedNotBehindNow == last = <<>> /\ CommitSyncCalledOwnedNotBehindNow /\ last' = <<>>
-LiveCommitSyncCalledOwnedBehindNow == last = <<>> /\ CommitSyncCalledOwnedBehindNow /\ last' = <<>>
-LiveCommitSyncCalledForeignNotBehindNow == last = <<>> /\ CommitSyncCalledForeignNotBehindNow /\ last' = <<>>
-LiveCommitSyncCalledForeignBehindNow == last = <<>> /\ CommitSyncCalledForeignBehindNow /\ last' = <<>>
+LiveCommitSyncCalledSomethingNotBehindNow ==
+    /\ last = <<>>
+    /\ CommitSyncCalledSomethingNotBehindNow
+    /\ last' = <<>>
+LiveCommitSyncCalledSomethingBehindNow == last = <<>> /\ CommitSyncCalledSomethingBehindNow /\ last' = <<>>
 LiveCommitAsyncCalledNothingNotBehindNow ==
     /\ last = <<>>
     /\ CommitAsyncCalledNothingNotBehindNow
     /\ last' = <<>>
 LiveCommitAsyncCalledNothingBehindNow == last = <<>> /\ CommitAsyncCalledNothingBehindNow /\ last' = <<>>
-LiveCommitAsyncCalledOwnedNotBehindNow == last = <<>> /\ CommitAsyncCalledOwnedNotBehindNow /\ last' = <<>>
-LiveCommitAsyncCalledOwnedBehindNow == last = <<>> /\ CommitAsyncCalledOwnedBehindNow /\ last' = <<>>
-LiveCommitAsyncCalledForeignNotBehindNow ==
+LiveCommitAsyncCalledSomethingNotBehindNow ==
     /\ last = <<>>
-    /\ CommitAsyncCalledForeignNotBehindNow
+    /\ CommitAsyncCalledSomethingNotBehindNow
     /\ last' = <<>>
-LiveCommitAsyncCalledForeignBehindNow == last = <<>> /\ CommitAsyncCalledForeignBehindNow /\ last' = <<>>
+LiveCommitAsyncCalledSomethingBehindNow == last = <<>> /\ CommitAsyncCalledSomethingBehindNow /\ last' = <<>>
 LiveAutoCommitDueNothingNotBehindNow == last = <<>> /\ AutoCommitDueNothingNotBehindNow /\ last' = <<>>
 LiveAutoCommitDueNothingBehindNow == last = <<>> /\ AutoCommitDueNothingBehindNow /\ last' = <<>>
-LiveAutoCommitDueOwnedNotBehindNow == last = <<>> /\ AutoCommitDueOwnedNotBehindNow /\ last' = <<>>
-LiveAutoCommitDueOwnedBehindNow == last = <<>> /\ AutoCommitDueOwnedBehindNow /\ last' = <<>>
-LiveAutoCommitDueForeignNotBehindNow == last = <<>> /\ AutoCommitDueForeignNotBehindNow /\ last' = <<>>
-LiveAutoCommitDueForeignBehindNow == last = <<>> /\ AutoCommitDueForeignBehindNow /\ last' = <<>>
+LiveAutoCommitDueSomethingNotBehindNow == last = <<>> /\ AutoCommitDueSomethingNotBehindNow /\ last' = <<>>
+LiveAutoCommitDueSomethingBehindNow == last = <<>> /\ AutoCommitDueSomethingBehindNow /\ last' = <<>>
 LiveRebalanceCommitDueNothingNotBehindNowNotUnprocessedNow ==
     /\ last = <<>>
     /\ RebalanceCommitDueNothingNotBehindNowNotUnprocessedNow
@@ -58,44 +55,26 @@ LiveRebalanceCommitDueNothingBehindNowUnprocessedNow ==
     /\ last = <<>>
     /\ RebalanceCommitDueNothingBehindNowUnprocessedNow
     /\ last' = <<>>
-LiveRebalanceCommitDueOwnedNotBehindNowNotUnprocessedNow ==
+LiveRebalanceCommitDueSomethingNotBehindNowNotUnprocessedNow ==
     /\ last = <<>>
-    /\ RebalanceCommitDueOwnedNotBehindNowNotUnprocessedNow
+    /\ RebalanceCommitDueSomethingNotBehindNowNotUnprocessedNow
     /\ last' = <<>>
-LiveRebalanceCommitDueOwnedNotBehindNowUnprocessedNow ==
+LiveRebalanceCommitDueSomethingNotBehindNowUnprocessedNow ==
     /\ last = <<>>
-    /\ RebalanceCommitDueOwnedNotBehindNowUnprocessedNow
+    /\ RebalanceCommitDueSomethingNotBehindNowUnprocessedNow
     /\ last' = <<>>
-LiveRebalanceCommitDueOwnedBehindNowNotUnprocessedNow ==
+LiveRebalanceCommitDueSomethingBehindNowNotUnprocessedNow ==
     /\ last = <<>>
-    /\ RebalanceCommitDueOwnedBehindNowNotUnprocessedNow
+    /\ RebalanceCommitDueSomethingBehindNowNotUnprocessedNow
     /\ last' = <<>>
-LiveRebalanceCommitDueOwnedBehindNowUnprocessedNow ==
+LiveRebalanceCommitDueSomethingBehindNowUnprocessedNow ==
     /\ last = <<>>
-    /\ RebalanceCommitDueOwnedBehindNowUnprocessedNow
-    /\ last' = <<>>
-LiveRebalanceCommitDueForeignNotBehindNowNotUnprocessedNow ==
-    /\ last = <<>>
-    /\ RebalanceCommitDueForeignNotBehindNowNotUnprocessedNow
-    /\ last' = <<>>
-LiveRebalanceCommitDueForeignNotBehindNowUnprocessedNow ==
-    /\ last = <<>>
-    /\ RebalanceCommitDueForeignNotBehindNowUnprocessedNow
-    /\ last' = <<>>
-LiveRebalanceCommitDueForeignBehindNowNotUnprocessedNow ==
-    /\ last = <<>>
-    /\ RebalanceCommitDueForeignBehindNowNotUnprocessedNow
-    /\ last' = <<>>
-LiveRebalanceCommitDueForeignBehindNowUnprocessedNow ==
-    /\ last = <<>>
-    /\ RebalanceCommitDueForeignBehindNowUnprocessedNow
+    /\ RebalanceCommitDueSomethingBehindNowUnprocessedNow
     /\ last' = <<>>
 LiveCloseCommitDueNothingNotBehindNow == last = <<>> /\ CloseCommitDueNothingNotBehindNow /\ last' = <<>>
 LiveCloseCommitDueNothingBehindNow == last = <<>> /\ CloseCommitDueNothingBehindNow /\ last' = <<>>
-LiveCloseCommitDueOwnedNotBehindNow == last = <<>> /\ CloseCommitDueOwnedNotBehindNow /\ last' = <<>>
-LiveCloseCommitDueOwnedBehindNow == last = <<>> /\ CloseCommitDueOwnedBehindNow /\ last' = <<>>
-LiveCloseCommitDueForeignNotBehindNow == last = <<>> /\ CloseCommitDueForeignNotBehindNow /\ last' = <<>>
-LiveCloseCommitDueForeignBehindNow == last = <<>> /\ CloseCommitDueForeignBehindNow /\ last' = <<>>
+LiveCloseCommitDueSomethingNotBehindNow == last = <<>> /\ CloseCommitDueSomethingNotBehindNow /\ last' = <<>>
+LiveCloseCommitDueSomethingBehindNow == last = <<>> /\ CloseCommitDueSomethingBehindNow /\ last' = <<>>
 LiveEarlierCommitsDone == last = <<>> /\ EarlierCommitsDone /\ last' = <<"EarlierCommitsDone">>
 LiveApplicationPolled == last = <<>> /\ ApplicationPolled /\ last' = <<>>
 LiveCommitAcceptedNotCurrent == last = <<>> /\ CommitAcceptedNotCurrent /\ last' = <<>>
@@ -132,21 +111,13 @@ LiveCommitStandingChangedOutsideNothingSameIdentity ==
     /\ last = <<>>
     /\ CommitStandingChangedOutsideNothingSameIdentity
     /\ last' = <<>>
-LiveCommitStandingChangedOutsideOwnedNotSameIdentity ==
+LiveCommitStandingChangedOutsideSomethingNotSameIdentity ==
     /\ last = <<>>
-    /\ CommitStandingChangedOutsideOwnedNotSameIdentity
+    /\ CommitStandingChangedOutsideSomethingNotSameIdentity
     /\ last' = <<>>
-LiveCommitStandingChangedOutsideOwnedSameIdentity ==
+LiveCommitStandingChangedOutsideSomethingSameIdentity ==
     /\ last = <<>>
-    /\ CommitStandingChangedOutsideOwnedSameIdentity
-    /\ last' = <<>>
-LiveCommitStandingChangedOutsideForeignNotSameIdentity ==
-    /\ last = <<>>
-    /\ CommitStandingChangedOutsideForeignNotSameIdentity
-    /\ last' = <<>>
-LiveCommitStandingChangedOutsideForeignSameIdentity ==
-    /\ last = <<>>
-    /\ CommitStandingChangedOutsideForeignSameIdentity
+    /\ CommitStandingChangedOutsideSomethingSameIdentity
     /\ last' = <<>>
 LiveCommitStandingChangedInRoundNothingNotSameIdentity ==
     /\ last = <<>>
@@ -156,21 +127,13 @@ LiveCommitStandingChangedInRoundNothingSameIdentity ==
     /\ last = <<>>
     /\ CommitStandingChangedInRoundNothingSameIdentity
     /\ last' = <<>>
-LiveCommitStandingChangedInRoundOwnedNotSameIdentity ==
+LiveCommitStandingChangedInRoundSomethingNotSameIdentity ==
     /\ last = <<>>
-    /\ CommitStandingChangedInRoundOwnedNotSameIdentity
+    /\ CommitStandingChangedInRoundSomethingNotSameIdentity
     /\ last' = <<>>
-LiveCommitStandingChangedInRoundOwnedSameIdentity ==
+LiveCommitStandingChangedInRoundSomethingSameIdentity ==
     /\ last = <<>>
-    /\ CommitStandingChangedInRoundOwnedSameIdentity
-    /\ last' = <<>>
-LiveCommitStandingChangedInRoundForeignNotSameIdentity ==
-    /\ last = <<>>
-    /\ CommitStandingChangedInRoundForeignNotSameIdentity
-    /\ last' = <<>>
-LiveCommitStandingChangedInRoundForeignSameIdentity ==
-    /\ last = <<>>
-    /\ CommitStandingChangedInRoundForeignSameIdentity
+    /\ CommitStandingChangedInRoundSomethingSameIdentity
     /\ last' = <<>>
 LiveCommitStandingChangedMemberNothingNotSameIdentity ==
     /\ last = <<>>
@@ -180,21 +143,13 @@ LiveCommitStandingChangedMemberNothingSameIdentity ==
     /\ last = <<>>
     /\ CommitStandingChangedMemberNothingSameIdentity
     /\ last' = <<>>
-LiveCommitStandingChangedMemberOwnedNotSameIdentity ==
+LiveCommitStandingChangedMemberSomethingNotSameIdentity ==
     /\ last = <<>>
-    /\ CommitStandingChangedMemberOwnedNotSameIdentity
+    /\ CommitStandingChangedMemberSomethingNotSameIdentity
     /\ last' = <<>>
-LiveCommitStandingChangedMemberOwnedSameIdentity ==
+LiveCommitStandingChangedMemberSomethingSameIdentity ==
     /\ last = <<>>
-    /\ CommitStandingChangedMemberOwnedSameIdentity
-    /\ last' = <<>>
-LiveCommitStandingChangedMemberForeignNotSameIdentity ==
-    /\ last = <<>>
-    /\ CommitStandingChangedMemberForeignNotSameIdentity
-    /\ last' = <<>>
-LiveCommitStandingChangedMemberForeignSameIdentity ==
-    /\ last = <<>>
-    /\ CommitStandingChangedMemberForeignSameIdentity
+    /\ CommitStandingChangedMemberSomethingSameIdentity
     /\ last' = <<>>
 LiveCommitStandingChangedManualNothingNotSameIdentity ==
     /\ last = <<>>
@@ -204,21 +159,13 @@ LiveCommitStandingChangedManualNothingSameIdentity ==
     /\ last = <<>>
     /\ CommitStandingChangedManualNothingSameIdentity
     /\ last' = <<>>
-LiveCommitStandingChangedManualOwnedNotSameIdentity ==
+LiveCommitStandingChangedManualSomethingNotSameIdentity ==
     /\ last = <<>>
-    /\ CommitStandingChangedManualOwnedNotSameIdentity
+    /\ CommitStandingChangedManualSomethingNotSameIdentity
     /\ last' = <<>>
-LiveCommitStandingChangedManualOwnedSameIdentity ==
+LiveCommitStandingChangedManualSomethingSameIdentity ==
     /\ last = <<>>
-    /\ CommitStandingChangedManualOwnedSameIdentity
-    /\ last' = <<>>
-LiveCommitStandingChangedManualForeignNotSameIdentity ==
-    /\ last = <<>>
-    /\ CommitStandingChangedManualForeignNotSameIdentity
-    /\ last' = <<>>
-LiveCommitStandingChangedManualForeignSameIdentity ==
-    /\ last = <<>>
-    /\ CommitStandingChangedManualForeignSameIdentity
+    /\ CommitStandingChangedManualSomethingSameIdentity
     /\ last' = <<>>
 LiveRebalanceGivenUp == last = <<>> /\ RebalanceGivenUp /\ last' = <<>>
 LiveCommitDeadlineExpired == last = <<>> /\ CommitDeadlineExpired /\ last' = <<"CommitDeadlineExpired">>
@@ -230,40 +177,28 @@ LiveNext ==
     \/ LiveConfigureAutoCommit
     \/ LiveCommitSyncCalledNothingNotBehindNow
     \/ LiveCommitSyncCalledNothingBehindNow
-    \/ LiveCommitSyncCalledOwnedNotBehindNow
-    \/ LiveCommitSyncCalledOwnedBehindNow
-    \/ LiveCommitSyncCalledForeignNotBehindNow
-    \/ LiveCommitSyncCalledForeignBehindNow
+    \/ LiveCommitSyncCalledSomethingNotBehindNow
+    \/ LiveCommitSyncCalledSomethingBehindNow
     \/ LiveCommitAsyncCalledNothingNotBehindNow
     \/ LiveCommitAsyncCalledNothingBehindNow
-    \/ LiveCommitAsyncCalledOwnedNotBehindNow
-    \/ LiveCommitAsyncCalledOwnedBehindNow
-    \/ LiveCommitAsyncCalledForeignNotBehindNow
-    \/ LiveCommitAsyncCalledForeignBehindNow
+    \/ LiveCommitAsyncCalledSomethingNotBehindNow
+    \/ LiveCommitAsyncCalledSomethingBehindNow
     \/ LiveAutoCommitDueNothingNotBehindNow
     \/ LiveAutoCommitDueNothingBehindNow
-    \/ LiveAutoCommitDueOwnedNotBehindNow
-    \/ LiveAutoCommitDueOwnedBehindNow
-    \/ LiveAutoCommitDueForeignNotBehindNow
-    \/ LiveAutoCommitDueForeignBehindNow
+    \/ LiveAutoCommitDueSomethingNotBehindNow
+    \/ LiveAutoCommitDueSomethingBehindNow
     \/ LiveRebalanceCommitDueNothingNotBehindNowNotUnprocessedNow
     \/ LiveRebalanceCommitDueNothingNotBehindNowUnprocessedNow
     \/ LiveRebalanceCommitDueNothingBehindNowNotUnprocessedNow
     \/ LiveRebalanceCommitDueNothingBehindNowUnprocessedNow
-    \/ LiveRebalanceCommitDueOwnedNotBehindNowNotUnprocessedNow
-    \/ LiveRebalanceCommitDueOwnedNotBehindNowUnprocessedNow
-    \/ LiveRebalanceCommitDueOwnedBehindNowNotUnprocessedNow
-    \/ LiveRebalanceCommitDueOwnedBehindNowUnprocessedNow
-    \/ LiveRebalanceCommitDueForeignNotBehindNowNotUnprocessedNow
-    \/ LiveRebalanceCommitDueForeignNotBehindNowUnprocessedNow
-    \/ LiveRebalanceCommitDueForeignBehindNowNotUnprocessedNow
-    \/ LiveRebalanceCommitDueForeignBehindNowUnprocessedNow
+    \/ LiveRebalanceCommitDueSomethingNotBehindNowNotUnprocessedNow
+    \/ LiveRebalanceCommitDueSomethingNotBehindNowUnprocessedNow
+    \/ LiveRebalanceCommitDueSomethingBehindNowNotUnprocessedNow
+    \/ LiveRebalanceCommitDueSomethingBehindNowUnprocessedNow
     \/ LiveCloseCommitDueNothingNotBehindNow
     \/ LiveCloseCommitDueNothingBehindNow
-    \/ LiveCloseCommitDueOwnedNotBehindNow
-    \/ LiveCloseCommitDueOwnedBehindNow
-    \/ LiveCloseCommitDueForeignNotBehindNow
-    \/ LiveCloseCommitDueForeignBehindNow
+    \/ LiveCloseCommitDueSomethingNotBehindNow
+    \/ LiveCloseCommitDueSomethingBehindNow
     \/ LiveEarlierCommitsDone
     \/ LiveApplicationPolled
     \/ LiveCommitAcceptedNotCurrent
@@ -291,28 +226,20 @@ LiveNext ==
     \/ LiveLookupFatalCurrent
     \/ LiveCommitStandingChangedOutsideNothingNotSameIdentity
     \/ LiveCommitStandingChangedOutsideNothingSameIdentity
-    \/ LiveCommitStandingChangedOutsideOwnedNotSameIdentity
-    \/ LiveCommitStandingChangedOutsideOwnedSameIdentity
-    \/ LiveCommitStandingChangedOutsideForeignNotSameIdentity
-    \/ LiveCommitStandingChangedOutsideForeignSameIdentity
+    \/ LiveCommitStandingChangedOutsideSomethingNotSameIdentity
+    \/ LiveCommitStandingChangedOutsideSomethingSameIdentity
     \/ LiveCommitStandingChangedInRoundNothingNotSameIdentity
     \/ LiveCommitStandingChangedInRoundNothingSameIdentity
-    \/ LiveCommitStandingChangedInRoundOwnedNotSameIdentity
-    \/ LiveCommitStandingChangedInRoundOwnedSameIdentity
-    \/ LiveCommitStandingChangedInRoundForeignNotSameIdentity
-    \/ LiveCommitStandingChangedInRoundForeignSameIdentity
+    \/ LiveCommitStandingChangedInRoundSomethingNotSameIdentity
+    \/ LiveCommitStandingChangedInRoundSomethingSameIdentity
     \/ LiveCommitStandingChangedMemberNothingNotSameIdentity
     \/ LiveCommitStandingChangedMemberNothingSameIdentity
-    \/ LiveCommitStandingChangedMemberOwnedNotSameIdentity
-    \/ LiveCommitStandingChangedMemberOwnedSameIdentity
-    \/ LiveCommitStandingChangedMemberForeignNotSameIdentity
-    \/ LiveCommitStandingChangedMemberForeignSameIdentity
+    \/ LiveCommitStandingChangedMemberSomethingNotSameIdentity
+    \/ LiveCommitStandingChangedMemberSomethingSameIdentity
     \/ LiveCommitStandingChangedManualNothingNotSameIdentity
     \/ LiveCommitStandingChangedManualNothingSameIdentity
-    \/ LiveCommitStandingChangedManualOwnedNotSameIdentity
-    \/ LiveCommitStandingChangedManualOwnedSameIdentity
-    \/ LiveCommitStandingChangedManualForeignNotSameIdentity
-    \/ LiveCommitStandingChangedManualForeignSameIdentity
+    \/ LiveCommitStandingChangedManualSomethingNotSameIdentity
+    \/ LiveCommitStandingChangedManualSomethingSameIdentity
     \/ LiveRebalanceGivenUp
     \/ LiveCommitDeadlineExpired
     \/ LiveStopped

@@ -34,7 +34,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model c0720fb7dff894d4477a1e90ac6f2a860bff65730d724ca030a56c5a2312d518
+\* Model afe132302544c74040916bd6d0bd280610525ca6fec43aefc7910f457865bba7
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -54,8 +54,8 @@ TypeOK ==
     \* what the consumer is to the group: nobody; a member whose JoinGroup or SyncGroup is out; a member; or
     \* it assigned its partitions itself
     /\ state.standing \in [Members -> {"outside", "in_round", "member", "manual"}]
-    \* what it would commit: nothing; only what is owned; something that is not
-    /\ state.covers \in [Members -> {"nothing", "owned", "foreign"}]
+    \* what it would commit: nothing, or something
+    /\ state.covers \in [Members -> {"nothing", "something"}]
     \* there is somebody to send it to
     /\ state.coordinator_here \in [Members -> {FALSE, TRUE}]
     \* the retry backoff after a failed attempt runs
@@ -179,7 +179,9 @@ CommitApplicationPolled(s, i) ==
     IF s.commit[i] = "WAITING" /\ s.unprocessed[i]
     THEN \* count_as_processed
          [s EXCEPT !.unprocessed[i] = FALSE,
-                   !.covers[i] = IF s.unprocessed[i] /\ s.covers[i] = "nothing" THEN "owned" ELSE s.covers[i]]
+                   !.covers[i] = IF s.unprocessed[i] /\ s.covers[i] = "nothing"
+                                 THEN "something"
+                                 ELSE s.covers[i]]
     ELSE s
 
 \* commit hears: the background thread has done what the event asked for, and looks at what is left
@@ -249,78 +251,58 @@ CommitTurnEnded(s, i) ==
                                 THEN CommitEarlierCommitsDone(s8, j)
                                 ELSE s8
                         IN  Each3(Each3(s7, 1), 2)
-               \* WAITING.turn_ended.4 [M7]
-               ELSE IF /\ ~s.behind[i]
-                       /\ ~s.unprocessed[i]
-                       /\ s.covers[i] = "foreign"
-                       /\ s.standing[i] = "member"
-               THEN LET s9 == [s EXCEPT !.commit[i] = "SETTLED",
-                                        \* end_as_failed
-                                        !.behind[i] = FALSE,
-                                        !.commit_backs_off[i] = FALSE,
-                                        !.unprocessed[i] = FALSE,
-                                        !.asked[i] = "nothing",
-                                        !.request[i] = FALSE,
-                                        !.dated[i] = FALSE,
-                                        !.overtaken[i] = FALSE,
-                                        !.fixed[i] = FALSE]
-                    IN  LET Each4(s10, j) ==
-                                IF j /= i
-                                THEN CommitEarlierCommitsDone(s10, j)
-                                ELSE s10
-                        IN  Each4(Each4(s9, 1), 2)
-               \* WAITING.turn_ended.5 [M1 D4]
+               \* WAITING.turn_ended.4 [M1 D4]
                ELSE IF /\ ~s.behind[i]
                        /\ ~s.unprocessed[i]
                        /\ s.covers[i] /= "nothing"
-                       /\ s.standing[i] = "manual" \/ (s.standing[i] = "member" /\ s.covers[i] = "owned")
+                       /\ s.standing[i] = "manual" \/ s.standing[i] = "member"
                        /\ s.coordinator_here[i]
                        /\ ~s.commit_backs_off[i]
                        /\ s.standing[i] = "member"
-               THEN LET s11 == [s EXCEPT !.commit[i] = "SENT"]
-                        s12 == IF /\ s11.fault = "none"
-                                  /\ ~(~(/\ s11.asked[i] = "sync" \/ s11.asked[i] = "async"
-                                         /\ s11.overtaken[i]))
-                               THEN [s11 EXCEPT !.fault = "never-rewinds"]
-                               ELSE s11
-                        s13 == [s12 EXCEPT !.request[i] = TRUE]
-                    IN  LET Each5(s14, j) ==
+               THEN LET s9 == [s EXCEPT !.commit[i] = "SENT"]
+                        s10 == IF /\ s9.fault = "none"
+                                  /\ ~(~(/\ s9.asked[i] = "sync" \/ s9.asked[i] = "async"
+                                         /\ s9.overtaken[i]))
+                               THEN [s9 EXCEPT !.fault = "never-rewinds"]
+                               ELSE s9
+                        s11 == [s10 EXCEPT !.request[i] = TRUE]
+                    IN  LET Each4(s12, j) ==
                                 IF /\ j /= i
-                                   /\ \/ s14.asked[i] = "timed"
-                                      \/ s14.asked[i] = "rebalance"
-                                      \/ s14.asked[i] = "close"
-                                   /\ ~s14.fixed[i]
-                                   /\ s14.dated[j]
-                                   /\ s14.asked[j] = "sync" \/ s14.asked[j] = "async"
-                                THEN [s14 EXCEPT !.overtaken[j] = TRUE]
-                                ELSE s14
-                        IN  Each5(Each5(s13, 1), 2)
-               \* WAITING.turn_ended.6 [M1 X1 D8 D4]
+                                   /\ \/ s12.asked[i] = "timed"
+                                      \/ s12.asked[i] = "rebalance"
+                                      \/ s12.asked[i] = "close"
+                                   /\ ~s12.fixed[i]
+                                   /\ s12.dated[j]
+                                   /\ s12.asked[j] = "sync" \/ s12.asked[j] = "async"
+                                THEN [s12 EXCEPT !.overtaken[j] = TRUE]
+                                ELSE s12
+                        IN  Each4(Each4(s11, 1), 2)
+               \* WAITING.turn_ended.5 [M1 X1 D8 D4]
                ELSE IF /\ ~s.behind[i]
                        /\ ~s.unprocessed[i]
                        /\ s.covers[i] /= "nothing"
-                       /\ s.standing[i] = "manual" \/ (s.standing[i] = "member" /\ s.covers[i] = "owned")
+                       /\ s.standing[i] = "manual" \/ s.standing[i] = "member"
                        /\ s.coordinator_here[i]
                        /\ ~s.commit_backs_off[i]
                        /\ s.standing[i] = "manual"
-               THEN LET s15 == [s EXCEPT !.commit[i] = "SENT"]
-                        s16 == IF /\ s15.fault = "none"
-                                  /\ ~(~(/\ s15.asked[i] = "sync" \/ s15.asked[i] = "async"
-                                         /\ s15.overtaken[i]))
-                               THEN [s15 EXCEPT !.fault = "never-rewinds"]
-                               ELSE s15
-                        s17 == [s16 EXCEPT !.request[i] = TRUE]
-                    IN  LET Each6(s18, j) ==
+               THEN LET s13 == [s EXCEPT !.commit[i] = "SENT"]
+                        s14 == IF /\ s13.fault = "none"
+                                  /\ ~(~(/\ s13.asked[i] = "sync" \/ s13.asked[i] = "async"
+                                         /\ s13.overtaken[i]))
+                               THEN [s13 EXCEPT !.fault = "never-rewinds"]
+                               ELSE s13
+                        s15 == [s14 EXCEPT !.request[i] = TRUE]
+                    IN  LET Each5(s16, j) ==
                                 IF /\ j /= i
-                                   /\ \/ s18.asked[i] = "timed"
-                                      \/ s18.asked[i] = "rebalance"
-                                      \/ s18.asked[i] = "close"
-                                   /\ ~s18.fixed[i]
-                                   /\ s18.dated[j]
-                                   /\ s18.asked[j] = "sync" \/ s18.asked[j] = "async"
-                                THEN [s18 EXCEPT !.overtaken[j] = TRUE]
-                                ELSE s18
-                        IN  Each6(Each6(s17, 1), 2)
+                                   /\ \/ s16.asked[i] = "timed"
+                                      \/ s16.asked[i] = "rebalance"
+                                      \/ s16.asked[i] = "close"
+                                   /\ ~s16.fixed[i]
+                                   /\ s16.dated[j]
+                                   /\ s16.asked[j] = "sync" \/ s16.asked[j] = "async"
+                                THEN [s16 EXCEPT !.overtaken[j] = TRUE]
+                                ELSE s16
+                        IN  Each5(Each5(s15, 1), 2)
                ELSE s
           [] OTHER -> s
 
@@ -972,7 +954,7 @@ CommitSyncCalled(i) ==
     /\ ~(\E j \in Members : state.asked[j] = "sync" \/ state.asked[j] = "close")
     /\ state' = LET s1 == CommitCommitSyncCalled(state,
                                                  i,
-                                                 "owned",
+                                                 "something",
                                                  \E j \in Members : j /= i /\ (state.asked[j] /= "nothing" /\ ~(state.asked[j] = "rebalance" /\ state.handed_out)))
                     s3 == LET Each1(s2, j) ==
                                   IF /\ j /= i
@@ -1030,7 +1012,7 @@ CommitAsyncCalled(i) ==
     /\ ~(\E j \in Members : state.asked[j] = "sync" \/ state.asked[j] = "close")
     /\ state' = LET s1 == CommitCommitAsyncCalled(state,
                                                   i,
-                                                  "owned",
+                                                  "something",
                                                   \E j \in Members : j /= i /\ (state.asked[j] /= "nothing" /\ ~(state.asked[j] = "rebalance" /\ state.handed_out)))
                     s3 == LET Each1(s2, j) ==
                                   IF /\ j /= i
@@ -1090,7 +1072,7 @@ AutoCommitDue(i) ==
              state.asked[j] = "timed" \/ state.asked[j] = "rebalance" \/ state.asked[j] = "close")
     /\ state' = LET s1 == CommitAutoCommitDue(state,
                                               i,
-                                              "owned",
+                                              "something",
                                               \E j \in Members : j /= i /\ (state.asked[j] /= "nothing" /\ ~(state.asked[j] = "rebalance" /\ state.handed_out)))
                     s2 == [s1 EXCEPT !.first = i,
                                      !.asked[i] = "timed"]
@@ -1111,7 +1093,7 @@ RebalanceCommitDue(i) ==
     /\ ~(\E j \in Members : state.asked[j] = "rebalance" \/ state.asked[j] = "close")
     /\ state' = LET s1 == CommitRebalanceCommitDue(state,
                                                    i,
-                                                   IF state.handed_out THEN "nothing" ELSE "owned",
+                                                   IF state.handed_out THEN "nothing" ELSE "something",
                                                    \E j \in Members : j /= i /\ (state.asked[j] /= "nothing" /\ ~(state.asked[j] = "rebalance" /\ state.handed_out)),
                                                    state.handed_out)
                     s2 == [s1 EXCEPT !.first = i,
@@ -1134,7 +1116,7 @@ CloseCommitDue(i) ==
     /\ \A j \in Members : state.asked[j] /= "rebalance"
     /\ state' = LET s1 == CommitCloseCommitDue(state,
                                                i,
-                                               "owned",
+                                               "something",
                                                \E j \in Members : j /= i /\ (state.asked[j] /= "nothing" /\ ~(state.asked[j] = "rebalance" /\ state.handed_out)))
                     s2 == [s1 EXCEPT !.first = i,
                                      !.asked[i] = "close"]

@@ -7,7 +7,7 @@
 \* said of states alone: again and again `last` names the action, or the action is impossible. While `last`
 \* names one, nothing else happens but that it is emptied.
 \*
-\* Model c0720fb7dff894d4477a1e90ac6f2a860bff65730d724ca030a56c5a2312d518
+\* Model afe132302544c74040916bd6d0bd280610525ca6fec43aefc7910f457865bba7
 EXTENDS Commits2
 
 VARIABLE last
