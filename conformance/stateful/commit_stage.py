@@ -148,6 +148,9 @@ class CommitStage:
             self._leave()
             self._give(impl.Subscribe((TOPIC,)))
             return
+        if self.core.describe().fenced:
+            self._leave()
+            self._give(impl.Subscribe((TOPIC,)))
         match wanted:
             case "manual" if self.standing == "manual":
                 pass

@@ -201,6 +201,7 @@ def expectations(member: Member, state: MemberState) -> dict[str, object]:
         "identity": value("identity"),
         "subscribed": value("subscribed"),
         "leaving": value("leaving"),
+        "fenced": value("fenced"),
         "timer heartbeat": enabled and not value("heartbeat_overdue"),
         "timer poll_interval": enabled and not value("poll_overdue"),
         "timer join_backoff": value("join_backoff"),
@@ -221,6 +222,7 @@ def observations(description: Description) -> dict[str, object]:
         "identity": identity,
         "subscribed": description.subscribed,
         "leaving": description.leaving,
+        "fenced": description.fenced,
     }
     for timer in ("heartbeat", "poll_interval", "join_backoff", "lookup_backoff", "commit_backoff", "commit_deadline"):
         seen[f"timer {timer}"] = timer in description.timers_ms

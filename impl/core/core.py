@@ -132,6 +132,7 @@ class Core:
             rejoin_needed=membership.rejoin_needed,
             subscribed=membership.is_subscribed(),
             leaving=self.leaving.active,
+            fenced=membership.is_fenced(),
             partitions=self.subscription.describe(),
             timers_ms=self.timers.armed(),
         )

@@ -328,5 +328,6 @@ class Description:
     rejoin_needed: bool
     subscribed: bool
     leaving: bool
+    fenced: bool
     partitions: Mapping[TopicPartition, PartitionDescription] = field(default_factory=dict)
     timers_ms: Mapping[str, int] = field(default_factory=dict)

@@ -80,6 +80,10 @@ class Membership:
         """Whether the application wants to be in the group."""
         return bool(self._subscription.topics())
 
+    def is_fenced(self) -> bool:
+        """Whether another process has the instance id, and the application has not left since (rule X2)."""
+        return self._fencing is not None
+
     def needs_coordinator(self) -> bool:
         """Whoever wants to be in the group does, for as long as it wants to: whatever comes next, it comes sooner."""
         return self._wants_in
