@@ -419,17 +419,16 @@ def no_commit_before_the_rebalance() -> None:
 
 @breaker("X2-fenced-goes-on", "X2")
 def a_fenced_member_joins_again_by_itself() -> None:
-    """FENCED_INSTANCE_ID is told, and the member joins again at once as somebody new."""
+    """FENCED_INSTANCE_ID is told once, and after the next poll the member joins again as somebody new."""
 
     def make(original: Method) -> Method:
-        def fenced(self: Membership) -> None:
-            original(self)
-            self.awaiting_poll = False
+        def fenced(self: Membership, error: Exception) -> None:
+            original(self, error)
+            self._fencing, self.rejoin_needed = None, True
 
         return fenced
 
     around(Membership, "fenced", make)
-    instead(Joining, "join_fenced", lambda self, code: (self._context.report(_Fenced()), self.join_identity_unknown()))
 
 
 class _Fenced(Exception):
@@ -453,7 +452,7 @@ def a_fenced_member_is_not_told() -> None:
 @breaker("P77", "X2")
 def only_commits_tell_of_the_fencing() -> None:
     """FENCED_INSTANCE_ID in answer to a heartbeat silences the member, and nobody is told."""
-    instead(Heartbeats, "fenced", lambda self, code: (self._ended(), self._core.membership.fenced()))
+    instead(Heartbeats, "fenced", lambda self, code: (self._ended(), self._core.membership.fenced(_Fenced())))
 
 
 @breaker("X1-heartbeat-anonymous", "X1")
