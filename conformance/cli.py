@@ -25,6 +25,7 @@ from pathlib import Path
 from types import FrameType
 
 import click
+from click.shell_completion import shell_complete
 
 from groupspec.conformance.endings import as_problem
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_INTERNAL, EXIT_OK, EXIT_USAGE, Problem, UsageProblem
@@ -103,6 +104,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is None:
         signal.signal(signal.SIGTERM, _terminated)
         _open_what_is_closed()
+        # bash, zsh and fish ask so, after: eval "$(_GROUPSPEC_COMPLETE=bash_source groupspec)"
+        if asked := os.environ.get("_GROUPSPEC_COMPLETE"):
+            return shell_complete(cli, {}, "groupspec", "_GROUPSPEC_COMPLETE", asked)
     try:
         return _run(list(sys.argv[1:] if arguments is None else arguments))
     except Exception as problem:

@@ -64,3 +64,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     by_fold = {candidate.lower(): candidate for candidate in known}
     close = difflib.get_close_matches(name.lower(), list(by_fold), n=1)
     return f"did you mean {by_fold[close[0]]!r}?" if close else ""
+
+
+def completed(begun: str, known: Iterable[str]) -> list[str]:
+    """What a shell offers after these letters."""
+    return [name for name in known if name.startswith(begun)]

@@ -26,8 +26,9 @@ def command(chosen: Sequence[str], listing: bool, json_file: Path | None) -> int
     Example: groupspec bench step suite --json figures.json
     """
     if listing:
+        width = max(map(len, names()))
         for name in names():
-            results().print(f"{name:<12}{find(name).about}", markup=False)
+            results().print(f"{name:<{width}}  {find(name).about}", markup=False)
         return EXIT_OK
     benchmarks = [find(name) for name in (dict.fromkeys(chosen) or names())]
     figures: list[Figure] = []

@@ -10,6 +10,7 @@ import click
 from rich.table import Table
 
 from groupspec.conformance.commands._common import json_option, progress, results, write_json
+from groupspec.conformance.commands._machines import completed, did_you_mean
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.outputs import writable_folder, write_text
 from groupspec.conformance.reports.html import conform_page
@@ -27,9 +28,14 @@ from groupspec.conformance.wire.verdicts import exit_code
 
 
 @click.command("conform")
-@click.argument("clients", nargs=-1, metavar="CLIENT...")
+@click.argument("clients", nargs=-1, metavar="CLIENT...", shell_complete=lambda *to: completed(to[2], BUILT_IN))
 @click.option(
-    "--scenario", "chosen", multiple=True, metavar="ID", help="Only this one (all its variants, or ID/VARIANT)."
+    "--scenario",
+    "chosen",
+    multiple=True,
+    metavar="ID",
+    shell_complete=lambda *to: completed(to[2], [*SCENARIOS, *(case.id for case in all_cases())]),
+    help="Only this one (all its variants, or ID/VARIANT).",
 )
 @click.option("--jobs", type=click.IntRange(1, 64), default=None, help="Runs at the same time.  [default: 3 per core]")
 @click.option("--repeat", type=click.IntRange(1, 1000), default=1, show_default=True, help="Runs of each case.")
@@ -112,12 +118,13 @@ def find_cases(chosen: Sequence[str]) -> list[Case]:
     cases = all_cases()
     if not chosen:
         return cases
+    known = [*SCENARIOS, *(case.id for case in cases)]
     for identifier in chosen:
         if not any(identifier in (case.id, case.scenario.id) for case in cases):
             raise UsageProblem(
                 f"there is no scenario {identifier!r}",
                 allowed=[case.id for case in cases],
-                next_step="`groupspec conform --list` tells what each is about",
+                next_step=did_you_mean(identifier, known) or "`groupspec conform --list` tells what each is about",
             )
     return [case for case in cases if case.id in chosen or (case.scenario.id in chosen)]
 
@@ -160,7 +167,11 @@ def _run(
 
 def _list(json_file: Path | None) -> None:
     console = results()
-    scenarios = Table("scenario", "variants", "about", "rules", title="Scenarios", title_justify="left")
+    scenarios = Table(title="Scenarios", title_justify="left")
+    for name in ("scenario", "variants", "about", "rules"):
+        scenarios.add_column(
+            name, overflow="fold", no_wrap=name == "scenario"
+        )  # an id is never cut: it is to be copied
     for each in SCENARIOS.values():
         variants = ", ".join(variant.name or "plain" for variant in each.variants)
         scenarios.add_row(each.id, variants, each.title, " ".join(each.rules))

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from groupspec.conformance.commands._common import json_option, results, write_json
-from groupspec.conformance.commands._machines import did_you_mean
+from groupspec.conformance.commands._machines import completed, did_you_mean
 from groupspec.conformance.errors import EXIT_OK, UsageProblem
 from groupspec.conformance.explanations import Explanation, explain, explainable
 from groupspec.diagrams.matrix import row_text
@@ -20,7 +20,7 @@ SHOWN_ROWS = 40
 
 
 @click.command()
-@click.argument("name", metavar="RULE|STATE|EVENT")
+@click.argument("name", metavar="RULE|STATE|EVENT", shell_complete=lambda *to: completed(to[2], explainable()))
 @click.option("--all", "all_rows", is_flag=True, help=f"Every row, not only the first {SHOWN_ROWS}.")
 @json_option
 def command(name: str, all_rows: bool, json_file: Path | None) -> int:

@@ -105,12 +105,13 @@ def _own_ways() -> Iterator[None]:
         return tied.start(command, environment=env, **options)
 
     logging.getLogger().addFilter(lambda record: "KeyboardInterrupt while sending" not in str(record.msg))
-    theirs, java_gateway.Popen = java_gateway.Popen, popen
+    names = vars(java_gateway)
+    theirs, names["Popen"] = names["Popen"], popen
     answer = signal.getsignal(signal.SIGINT)
     try:
         yield
     finally:
-        java_gateway.Popen = theirs
+        names["Popen"] = theirs
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, answer)
 

@@ -6,6 +6,7 @@ Commands are planted as files into a folder of their own: the group knows no lis
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -194,3 +195,31 @@ def test_a_reader_that_has_seen_enough_ends_the_run_quietly() -> None:
         )
         run = subprocess.run([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True, check=False)
         assert (run.returncode, run.stderr) == (4, "")
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [("groupspec con", "conform"), ("groupspec conform aio", "aiokafka"), ("groupspec explain J3", "J3")],
+)
+def test_a_shell_completes_commands_clients_and_rules(typed: str, offered: str) -> None:
+    asked = {"_GROUPSPEC_COMPLETE": "zsh_complete", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+    program = "import sys; from groupspec.conformance.cli import main; sys.exit(main())"
+    run = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, **asked}, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert offered in run.stdout.split()
+
+
+def test_a_misspelt_scenario_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["conform", "reference", "--scenario", "member-unknwon"]) == 2
+    assert "did you mean 'member-unknown'?" in capsys.readouterr().err
+    assert cli.main(["conform", "aiokakfa"]) == 2
+    assert "did you mean 'aiokafka'?" in capsys.readouterr().err
+
+
+def test_a_list_that_is_piped_cuts_no_id(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["conform", "--list"]) == 0
+    out = capsys.readouterr().out
+    assert "\u2026" not in out
+    assert "close-while-stable" in out

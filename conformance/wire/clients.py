@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib.util
 import re
 import shlex
@@ -68,11 +69,17 @@ def find_client(argument: str) -> Client:
         return Client(argument, BUILDS[argument].command())
     client = IN_PYTHON.get(argument)
     if client is None:
+        close = [f"did you mean {name!r}?" for name in difflib.get_close_matches(argument, BUILT_IN, n=1)]
         raise UsageProblem(
             f"there is no client {argument!r}",
             allowed=[*BUILT_IN, "cmd:COMMAND LINE"],
-            next_step="`groupspec conform --list` shows the built-in ones; conformance/wire/PROTOCOL.md says how to write "
-            "a harness for another",
+            next_step=" ".join(
+                (
+                    *close,
+                    "`groupspec conform --list` shows the built-in ones; conformance/wire/PROTOCOL.md says "
+                    "how to write a harness for another",
+                )
+            ),
         )
     if not client.installed:
         raise UsageProblem(
