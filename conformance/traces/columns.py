@@ -20,7 +20,7 @@ from groupspec.conformance.traces import kernel, ownership, terms
 from groupspec.conformance.traces.plain import says_late
 from groupspec.conformance.traces.projection import Projection
 from groupspec.conformance.traces.registers import UNKNOWN
-from groupspec.conformance.traces.schema import ERROR_CODES, EVENT_CODES, EVENTS, SOURCE_CODES, Settings
+from groupspec.conformance.traces.schema import ERROR_CODES, EVENT_CODES, EVENTS, SOURCE_CODES, SOURCES, Settings
 from groupspec.conformance.traces.trace_rules import CODES, RULES, Violation, detail
 
 _SETTINGS: Final = msgspec.json.Decoder(Settings)
@@ -78,9 +78,8 @@ class TableChecker:
         table = table.unify_dictionaries().combine_chunks()
         begins, group_of_row = self._begins(table)
         member_of_row = len(self.members) - 1 + np.cumsum(begins)
-        self.members += [_key(table, int(row)) for row in np.flatnonzero(begins)]
+        self.members += _keys(table, np.flatnonzero(begins))
         self._run(table, begins, group_of_row, member_of_row)
-        self.sources.update(_words(table, "source"))
         self.count.events += table.num_rows
         self.count.members = len(self.members)
         self.last_key = _key(table, table.num_rows - 1)
@@ -138,7 +137,7 @@ class TableChecker:
         rows = np.flatnonzero((seq[1:] == seq[:-1]) & ~begins[1:]) + 1
         if len(rows):
             repeats[rows] = _same_rows(table.take(pa.array(rows)), table.take(pa.array(rows - 1)))
-        if not begins[0] and self.last_row is not None:
+        if not begins[0] and self.last_row is not None and seq[0] == self.last_row["seq"][0].as_py():
             repeats[0] = self.last_row.to_pylist() == table.slice(0, 1).to_pylist()
         return repeats
 
@@ -146,8 +145,10 @@ class TableChecker:
         starts, parts = self._partitions(table)
         events = table["event_code"].to_numpy().astype(np.int64)
         seq, at_us = table["seq"].to_numpy(), table["at_us"].to_numpy()
+        sources = _lookup(table, "source", SOURCE_CODES, 0)
+        self.sources.update(SOURCES[code] for code in np.flatnonzero(np.bincount(sources)))
         batch = (
-            begins, self._repeats(table, begins), seq, at_us, _lookup(table, "source", SOURCE_CODES, 0), events,
+            begins, self._repeats(table, begins), seq, at_us, sources, events,
             _lookup(table, "error", ERROR_CODES, ERROR_CODES["OTHER"]),
             table["generation"].to_numpy().astype(np.int64), _numbers(table, begins), _late(table),
             starts, parts, *_settings(table, events),
@@ -228,8 +229,14 @@ class TableChecker:
 
 
 def _key(table: pa.Table, row: int) -> Key:
-    run, group, member, process = (str(table[name][row].as_py()) for name in _KEY)
-    return run, group, member, process
+    return _keys(table, np.array([row]))[0]
+
+
+def _keys(table: pa.Table, rows: Ints) -> list[Key]:
+    """Whose these rows are."""
+    places = pa.array(rows)
+    run, group, member, process = (table[name].chunk(0).take(places).to_pylist() for name in _KEY)
+    return list(zip(run, group, member, process, strict=True))
 
 
 def _same_rows(some: pa.Table, others: pa.Table) -> npt.NDArray[np.bool_]:
@@ -248,7 +255,7 @@ def _same_rows(some: pa.Table, others: pa.Table) -> npt.NDArray[np.bool_]:
 
 def _numbers(table: pa.Table, begins: npt.NDArray[np.bool_]) -> Ints:
     """A number for each row's member id; 0: none. Ids change seldom: only where they do is one looked up."""
-    codes = _indices(table, "member_id")
+    codes = table["member_id"].chunk(0).indices.to_numpy(zero_copy_only=False)
     changes = begins.copy()
     changes[0] = True
     changes[1:] |= codes[1:] != codes[:-1]
@@ -268,15 +275,8 @@ def _indices(table: pa.Table, name: str) -> Ints:
     return codes
 
 
-def _words(table: pa.Table, name: str) -> list[str]:
-    """The words of a column of few that occur in it."""
-    codes = _indices(table, name)
-    words = table[name].chunk(0).dictionary.to_pylist()
-    return [str(words[code]) for code in np.flatnonzero(np.bincount(codes[codes >= 0]))]
-
-
 def _changes(table: pa.Table, name: str) -> npt.NDArray[np.bool_]:
-    codes = _indices(table, name)
+    codes = table[name].chunk(0).indices.to_numpy(zero_copy_only=False)  # these columns have no nulls
     changes: npt.NDArray[np.bool_] = codes[1:] != codes[:-1]
     return changes
 

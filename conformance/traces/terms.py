@@ -115,17 +115,20 @@ def _stale(rows: Ints, group_of_member: Ints) -> Iterator[Found]:
     first[1:] = ~_one_process(rows[1:], rows[:-1]) | (rows[1:, _GENERATION] != rows[:-1, _GENERATION])
     knows = np.flatnonzero(followed & first & (rows[:, _TOGETHER] == 1) & (rows[:, _STATIC] == 0))
     lasted = rows[knows + 1, _JOINED_AT] - rows[knows, _JOINED_AT] + rows[knows, _SESSION] if len(knows) else knows
-    earliest: dict[tuple[int, int], tuple[int, int]] = {}
-    for row, until in zip(rows[knows], lasted.tolist(), strict=True):
-        key = (int(group_of_member[row[_MEMBER]]), int(row[_GENERATION]))
-        earliest[key] = min(earliest.get(key, _NEVER), (until, int(row[_MEMBER])))
-    for row in rows[rows[:, _LAST_AT] >= 0]:
-        term = Term._make(row.tolist())
-        until, other = earliest.get((int(group_of_member[term.member]), term.generation), _NEVER)
-        late = term.last_at - term.joined_at - until
-        if other != term.member and late > 0:
-            place = (term.member, term.last_seq, term.last_at, EVENTS[term.last_event])
-            yield Found("T-STALE-ACCEPTED", *place, term.generation, late // 1000, other)
+    if not len(knows):
+        return
+    # One number for each generation of each group, and for each the earliest end, with the member that knows it.
+    keys = group_of_member[rows[:, _MEMBER]] * (rows[:, _GENERATION].max() + 1) + rows[:, _GENERATION]
+    order = np.lexsort((rows[knows, _MEMBER], lasted, keys[knows]))
+    known, firsts = np.unique(keys[knows][order], return_index=True)
+    place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    until, other = lasted[order][firsts][place], rows[knows, _MEMBER][order][firsts][place]
+    late = rows[:, _LAST_AT] - rows[:, _JOINED_AT] - until
+    heard = (known[place] == keys) & (rows[:, _LAST_AT] >= 0) & (other != rows[:, _MEMBER]) & (late > 0)
+    for row in np.flatnonzero(heard).tolist():
+        term = Term._make(rows[row].tolist())
+        where = (term.member, term.last_seq, term.last_at, EVENTS[term.last_event])
+        yield Found("T-STALE-ACCEPTED", *where, term.generation, int(late[row]) // 1000, int(other[row]))
 
 
 def find_plainly(terms: Sequence[Term]) -> list[Found]:
