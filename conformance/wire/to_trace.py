@@ -71,14 +71,30 @@ def trace_events(result: CaseResult) -> Iterator[WireTraceEvent]:
 
 
 def _events(result: CaseResult) -> Iterator[WireTraceEvent]:
-    """The same, not yet numbered. Who is blocked in poll() is polling (rule P2): a long poll is written down again and again."""
-    settings: Detail = {"rebalance": result.case.scenario.rebalance, "static": False, **result.case.scenario.timeouts}
+    """The same, not yet numbered, by a clock that stands still while nobody could go on: kit and trace judge the same time."""
+    history, clock_us, seen_us = result.history, result.started_us, result.started_us
+    for event in _shown(result):
+        clock_us += max(0, event.at_us - seen_us - history.busy_us(seen_us, event.at_us))
+        seen_us = event.at_us
+        yield replace(event, at_us=clock_us)
+
+
+def _shown(result: CaseResult) -> Iterator[WireTraceEvent]:
+    """What happened. Who is blocked in poll() is polling (rule P2): a long poll is written down again and again."""
+    offered = result.history.settings.features
+    settings: Detail = {
+        "rebalance": result.case.scenario.rebalance,
+        "static": False,
+        **result.case.scenario.timeouts,
+        "listener": "listener" in offered,
+        "lost_callback": "lost_callback" in offered,
+    }
     yield WireTraceEvent(result.started_us, "config", detail=settings)
     blocked, polled_us = False, result.started_us
     for event, entry in _told(result.entries):
-        if blocked and entry.at_us - polled_us > AGAIN_US:
-            polled_us = entry.at_us
-            yield WireTraceEvent(entry.at_us, "poll", detail={"blocked": True})
+        while blocked and entry.at_us - polled_us > AGAIN_US:
+            polled_us += AGAIN_US
+            yield WireTraceEvent(polled_us, "poll", detail={"blocked": True})
         if isinstance(entry.event, (protocol.PollStarted, protocol.PollReturned)):
             blocked, polled_us = isinstance(entry.event, protocol.PollStarted), entry.at_us
         if event is not None:
@@ -89,11 +105,16 @@ def _told(entries: Sequence[Entry]) -> Iterator[tuple[WireTraceEvent | None, Ent
     """Each entry with the event that it is; None for those that a trace has no word for."""
     identity: tuple[int, str] = (-1, "")
     running: tuple[str, ...] = ()
+    asked: dict[tuple[int, int, int], tuple[int, str]] = {}
     for entry in entries:
         event = None
         if entry.source == "wire" and entry.api in APIS and entry.kind in ("request", "response"):
-            identity = _identity(entry, identity)
-            event = _wire_event(entry, identity)
+            exchange = (entry.node, entry.connection, entry.correlation_id)
+            said = _identity(entry, asked.get(exchange, identity))
+            if entry.kind == "request":
+                asked[exchange] = said
+            event = _wire_event(entry, said)
+            identity = said if entry.kind == "request" or entry.api == "JoinGroup" else identity
         elif entry.kind in CALLBACKS:
             running = tuple(map(str, getattr(entry.event, "partitions", ())))
             event = WireTraceEvent(entry.at_us, f"{CALLBACKS[entry.kind]}_started", None, *identity, running)
