@@ -67,7 +67,7 @@ RULES: Final[tuple[TraceRule, ...]] = (
         "T-HEARTBEAT-GAP",
         "A member of a generation sends a heartbeat at least every session timeout, unless a JoinGroup is out, the "
         "coordinator is unknown or the poll interval has run out.",
-        ("H1", "H2", "H3"),
+        ("H1", "H2"),
         "{b} ms without a heartbeat, although the process ran; the session timeout is {a} ms",
     ),
     TraceRule(
@@ -165,7 +165,7 @@ RULES: Final[tuple[TraceRule, ...]] = (
     TraceRule(
         "T-HEARTBEAT-RARE",
         "A member of a generation sends heartbeats about every heartbeat interval (within four intervals, at least 300 ms late).",
-        ("H1", "H2", "H3"),
+        ("H1", "H2"),
         "{b} ms without a heartbeat, although the process ran and none was out; with this interval {a} ms are the bound",
     ),
     TraceRule(
