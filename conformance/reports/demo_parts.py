@@ -149,6 +149,8 @@ class Runner:
         begun = time.monotonic()
         code, said = self._process(part, arguments)
         seconds = time.monotonic() - begun
+        if self._stopped:
+            return Outcome(part, "left out", EXIT_INTERNAL, seconds, "", "the demo was stopped")
         if not said and (code not in HAS_RESULT or not result.exists()):
             said = self._last_words(part) or f"it ended with exit code {code} and said nothing"
         command = _shown(arguments)

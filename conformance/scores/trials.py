@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache, cached_property
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from typing import Any, Final
 
 from groupspec.conformance.scores.killing import Score, scores
@@ -78,7 +79,7 @@ def tried(names: Sequence[str], every: int, said: Callable[[str], None]) -> dict
         found[shares[0]] = _share(*shares[0])
     elif shares:
         # Not forked: whoever asks may have threads, and a progress bar is one.
-        with ProcessPoolExecutor(_processors(), get_context("spawn")) as pool:
+        with ProcessPoolExecutor(_processors(), get_context("spawn"), _end_with_who_started_it) as pool:
             running = {pool.submit(_share, *share): share for share in shares}
             for done in as_completed(running):
                 found[running[done]] = done.result()
@@ -93,3 +94,15 @@ def _share(name: str, every: int, first: int, last: int) -> list[dict[str, Any]]
 
 def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _end_with_who_started_it() -> None:
+    """A worker waits for work on a pipe that the other workers hold as well: it would wait for ever if nobody is left."""
+
+    def wait() -> None:
+        starter = parent_process()
+        assert starter is not None
+        starter.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()

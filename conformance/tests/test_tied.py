@@ -31,13 +31,23 @@ from groupspec.conformance import tied
 process = tied.start(["sh", "-c", "echo $$ > {told}; sleep 600"], stdin=subprocess.DEVNULL)
 process.wait()
 """
+A_WORKER = """\
+import multiprocessing, os, signal
+from concurrent.futures import ProcessPoolExecutor
+from groupspec.conformance.scores.trials import _end_with_who_started_it
+with ProcessPoolExecutor(2, multiprocessing.get_context("spawn"), _end_with_who_started_it) as pool:
+    worker = pool.submit(os.getpid).result()
+    with open("{told}", "w") as told:
+        print(worker, file=told)
+    signal.pause()
+"""
 
 
 def ended(pidfd: int) -> bool:
     return bool(select.select([pidfd], [], [], 30)[0])
 
 
-@pytest.mark.parametrize("program", [A_HARNESS, A_PART])
+@pytest.mark.parametrize("program", [A_HARNESS, A_PART, A_WORKER])
 def test_what_a_killed_process_has_started_ends_with_it(program: str, tmp_path: Path) -> None:
     told = tmp_path / "told"
     os.mkfifo(told)
