@@ -29,7 +29,7 @@ _PATHS: Final[dict[tuple[str, str, str], tuple[str, ...]]] = {
 }  # fmt: skip
 
 _OTHERS: Final[dict[str, tuple[str, ...]]] = {
-    "broker_group": ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"),
+    "broker_group": ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Loading"),
     "commit": ("SETTLED", "WAITING", "SENT", "SETTLED"),
     "connection": ("DOWN", "INITIALIZED", "COORDINATOR_DISCOVERY", "STABLE"),
     "subscription": ("UNASSIGNED", "ASSIGNED", "AWAITING_POSITION", "FETCHABLE", "PENDING_REVOCATION", "UNASSIGNED"),

@@ -23,12 +23,19 @@ member is none. Heartbeats are answered REBALANCE_IN_PROGRESS in PreparingRebala
 round (rule G7). So the commit before a rebalance, of the old generation, succeeds. (The coordinator's own comments say otherwise for
 heartbeats in CompletingRebalance and for all requests to a Dead group; brokers do what stands here.)
 
-**Order of the checks** (rule G8): the session timeout's range; Dead; the size of the group; protocols; the member; the generation; the
+**Order of the checks** (rule G8): the session timeout's range; Dead or Loading; the size of the group; protocols; the member; the generation; the
 protocol chosen; the state. So SyncGroup of another generation gets ILLEGAL_GENERATION in PreparingRebalance too.
 
-**A group nobody knows** is Empty here: it answers alike, save for a commit (`group_known`). Dead is a group whose coordinator is gone
-(`group_unloaded`) or that was deleted. The log holds a record of the last finished generation only. So what is loaded is Stable, or Empty;
-a rebalance under way is forgotten with its parked requests and pending ids, and who saw the newer generation is told so by the old one.
+**A group nobody knows** is Empty here: it answers alike, save for a commit (`group_known`). So is one that was deleted
+(`group_deleted`): its records are gone from the log, and its pending ids with it.
+
+**A group that moves** is Dead at the coordinator that loses it (`group_unloaded`), and Loading at the one that gets it, from when that begins
+to read the log (`group_loading`) until it has (`group_loaded`). Neither looks at the request: who has no such part of the log says
+NOT_COORDINATOR, who is still reading it COORDINATOR_LOAD_IN_PROGRESS, but NONE to a Heartbeat, so that nobody leaves for it. (Dead is the
+group's own word, Loading that of the part of the log that it lies in; COORDINATOR_NOT_AVAILABLE is what a broker says whose coordinator has not
+started, or what a failed write is turned into, and no state of a group.) The log holds a record of the last finished generation only. So
+what is loaded is Stable, or Empty; a rebalance under way is forgotten with its parked requests and pending ids, and who saw the newer
+generation is told so by the old one.
 
 Clients of all versions are one machine: JoinGroup v4 and later is told its member id first (`requires_member_id`), v0 to v3 is added at
 once. A client from before KIP-62, which heartbeats only inside poll(), differs from others by what it does not send: to the group it is a
@@ -36,7 +43,7 @@ member whose session expires. Not here: share groups, the KIP-848 group type and
 of a static member's new id, the number of members (only whether there is room), a pending id that comes back with an instance id.
 
 Sources: KIP-62, "Proposed Changes"; KIP-134; KIP-345; KIP-394; Kafka ClassicGroup, ClassicGroupState, GroupMetadataManager
-(classic part), GroupCoordinatorService, OffsetMetadataManager.
+(classic part), GroupCoordinatorService, CoordinatorRuntime, OffsetMetadataManager.
 """
 
 from __future__ import annotations
@@ -54,12 +61,14 @@ class BrokerGroup(StateMachine):
     CompletingRebalance = State()
     Stable = State()
     Dead = State()
+    Loading = State()
 
     # fmt: off
     _SETTLING = (CompletingRebalance, Stable)
     _WITH_MEMBERS = (PreparingRebalance, *_SETTLING)
     _LIVE = (Empty, *_WITH_MEMBERS)
-    _EVERY = (*_LIVE, Dead)
+    _AWAY = (Dead, Loading)
+    _EVERY = (*_LIVE, *_AWAY)
     _MEMBERS_ONLY = ("group_sync", "group_heartbeat")
     _TIMERS = ("group_session_expired", "group_rebalance_timeout", "group_sync_timeout", "group_initial_delay_elapsed")
 
@@ -87,7 +96,8 @@ class BrokerGroup(StateMachine):
     #   in state              on event                      goes to              when                                                  do                                                          rules
     # -- JoinGroup ----------------------------------------------------------------------------------------------------------------------------------------------------------------
     row(_EVERY,               "group_join",                 None,                when="not in_session_range",                          do=["answer_invalid_session_timeout"],                      rules="G12 G8")
-    row(Dead,                 "group_join",                 None,                when="in_session_range",                              do=["answer_coordinator_not_available"],                    rules="G13 G8")
+    row(Dead,                 "group_join",                 None,                when="in_session_range",                              do=["answer_not_coordinator"],                              rules="G13 G8")
+    row(Loading,              "group_join",                 None,                when="in_session_range",                              do=["answer_coordinator_load_in_progress"],                 rules="G13 G8")
     row(_LIVE,                "group_join",                 None,                when="in_session_range and not has_room and requester != 'member'", do=["answer_group_max_size_reached"],         rules="G8")
     row(_LIVE,                "group_join",                 None,                when="in_session_range and not has_room and requester == 'member'", do=["remove_member", "answer_group_max_size_reached"], rules="G8")
     row(_LIVE,                "group_join",                 None,                when=f"{_SIZED} and not protocol_accepted",           do=["answer_inconsistent_group_protocol"],                  rules="G12 G8")
@@ -156,7 +166,9 @@ class BrokerGroup(StateMachine):
     row(_WITH_MEMBERS,        "group_commit",               None,                when="requester == 'fenced'",                         do=["answer_fenced_instance_id"],                           rules="G8 G11")
 
     # -- the checks that SyncGroup, Heartbeat and OffsetCommit share ------------------------------------------------------------------------------------------------------------
-    row(Dead,                 (*_MEMBERS_ONLY, "group_commit", "group_leave"), None,                                                  do=["answer_coordinator_not_available"],                    rules="G13 G8")
+    row(Dead,                 (*_MEMBERS_ONLY, "group_commit", "group_leave"), None,                                                  do=["answer_not_coordinator"],                              rules="G13 G8")
+    row(Loading,              ("group_sync", "group_commit", "group_leave"), None,                                                    do=["answer_coordinator_load_in_progress"],                 rules="G13 G8")
+    row(Loading,              "group_heartbeat",            None,                                                                      do=["answer_none"],                                         rules="G13")
     row(_WITH_MEMBERS,        (*_MEMBERS_ONLY, "group_commit"), None,            when=_OLD,                                            do=["answer_illegal_generation"],                           rules="G8")
     row(_WITH_MEMBERS,        _MEMBERS_ONLY,                None,                when=_STRANGER,                                       do=["answer_unknown_member_id"],                            rules="G8 G13")
     row(Empty,                _MEMBERS_ONLY,                None,                when="requester != 'fenced'",                         do=["answer_unknown_member_id"],                            rules="G13")
@@ -185,26 +197,30 @@ class BrokerGroup(StateMachine):
 
     # -- the coordinator itself ---------------------------------------------------------------------------------------------------------------------------------------------------
     row(_LIVE,                "group_unloaded",             Dead,                                                                      do=["fail_parked_not_coordinator", "stop_timers"],          rules="G13")
-    row(Dead,                 "group_loaded",               Stable,              when="members_stored",                                do=["restore"],                                             rules="G13")
-    row(Dead,                 "group_loaded",               Empty,               when="not members_stored",                            do=["restore"],                                             rules="G13")
-    row(Empty,                "group_deleted",              Dead,                                                                      do=["stop_timers"],                                         rules="G13")
+    row(Loading,              "group_unloaded",             Dead,                                                                                                                                  rules="G13")
+    row(Dead,                 "group_loading",              Loading,                                                                                                                               rules="G13")
+    row(Loading,              "group_loaded",               Stable,              when="members_stored",                                do=["restore"],                                             rules="G13")
+    row(Loading,              "group_loaded",               Empty,               when="not members_stored",                            do=["restore"],                                             rules="G13")
+    row(Empty,                "group_deleted",              None,                                                                      do=["restore"],                                             rules="G13")
 
     # -- what changes nothing -----------------------------------------------------------------------------------------------------------------------------------------------------
     ignored(PreparingRebalance, "group_join_phase_checked", because="others_missing",   when="not all_joined or initial_delay")
-    ignored((Empty, *_SETTLING, Dead), "group_join_phase_checked", because="nothing_waits")
+    ignored((Empty, *_SETTLING, *_AWAY), "group_join_phase_checked", because="nothing_waits")
     ignored(_WITH_MEMBERS,    "group_session_expired",      because="parked_is_alive",  when="requester == 'member' and waits", rules="G5")
     ignored(_WITH_MEMBERS,    "group_session_expired",      because="timer_off",        when="requester != 'member' and requester != 'pending'")
     ignored(Empty,            "group_session_expired",      because="timer_off",        when="requester != 'pending'")
-    ignored(Dead,             _TIMERS,                      because="timer_off")
+    ignored(_AWAY,            _TIMERS,                      because="timer_off")
     ignored((Empty, *_SETTLING), ("group_rebalance_timeout", "group_initial_delay_elapsed"), because="timer_off")
     ignored(PreparingRebalance, "group_rebalance_timeout",  because="timer_off",        when="initial_delay")
     ignored(PreparingRebalance, "group_initial_delay_elapsed", because="timer_off",     when="not initial_delay")
     ignored((Empty, PreparingRebalance), "group_sync_timeout", because="timer_off")
     ignored(_SETTLING,        "group_sync_timeout",         because="nothing_waits",    when="not unsynced")
-    ignored((Empty, PreparingRebalance, Stable, Dead), ("group_assignment_stored", "group_assignment_lost"), because="late")
+    ignored((Empty, PreparingRebalance, Stable, *_AWAY), ("group_assignment_stored", "group_assignment_lost"), because="late")
     ignored(CompletingRebalance, ("group_assignment_stored", "group_assignment_lost"), because="late", when="not generation_matches")
-    ignored(Dead,             ("group_unloaded", "group_deleted"), because="already")
-    ignored(_LIVE,            "group_loaded",               because="already")
+    ignored(Dead,             ("group_unloaded", "group_loaded"), because="already")
+    ignored(Loading,          "group_loading",              because="already")
+    ignored(_AWAY,            "group_deleted",              because="nothing_waits")
+    ignored(_LIVE,            ("group_loading", "group_loaded"), because="already")
     ignored(_WITH_MEMBERS,    "group_deleted",              because="has_members")
     # what cannot be: nobody is a member of an Empty group, so nobody can be replaced
     error(Empty,              "group_join",                 rule="G11",                 when=_BY_INSTANCE)

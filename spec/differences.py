@@ -245,7 +245,7 @@ _ENTRIES: Final = (
             Statement(
                 "articles",
                 "`now - last > timeout` for session and poll interval",
-                f"{_CHINESE}; Kafka up to 2.0; kafka-python",
+                f"{_CHINESE}; Kafka up to 2.0, Heartbeat.sessionTimeoutExpired; kafka-python coordinator/heartbeat.py",
             ),
             Statement("deployed", "`now >= deadline`", "Kafka 2.1 and later, Timer.isExpired"),
         ),
@@ -465,7 +465,7 @@ _ENTRIES: Final = (
             ),
         ),
         "Unknown is a state of the client's enumeration, not of the coordinator.",
-        "Five states; Unknown only as a name for what a client cannot read (rule G13).",
+        "Five states, and Loading for the part of the log that the group lies in; Unknown only as a name for what a client cannot read (rule G13).",
         ("G13",),
         seen_in="rule G13",
         tests=(
@@ -531,7 +531,7 @@ _ENTRIES: Final = (
             Statement(
                 "deployed",
                 "the interval restarts when a heartbeat is sent; the next goes out whether or not it was answered",
-                "Kafka Heartbeat.sentHeartbeat; the articles quote the same",
+                f"Kafka Heartbeat.sentHeartbeat; {_CHINESE}",
             ),
             Statement("deployed", "librdkafka: none while one is in flight", "librdkafka rd_kafka_cgrp_heartbeat"),
         ),

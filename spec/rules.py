@@ -1349,11 +1349,13 @@ _RULES: Final = (
         applies_to="broker",
         level="must",
         statement=(
-            "Checks run in this order. SyncGroup, Heartbeat, OffsetCommit: group dead, instance and member, "
-            "generation, protocol (SyncGroup only), state. JoinGroup, which carries no generation: size of the "
-            "group, group dead, protocol, instance and member, state."
+            "Checks run in this order. SyncGroup, Heartbeat, OffsetCommit: the coordinator gone or still "
+            "loading, instance and member, generation, protocol (SyncGroup only), state. JoinGroup, which "
+            "carries no generation: session timeout, coordinator, size of the group, protocol, instance and "
+            "member, state."
         ),
         sources=(
+            "Kafka CoordinatorRuntime.withActiveContextOrThrow",
             "Kafka ClassicGroup.validateMember",
             "Kafka GroupMetadataManager.classicGroupJoinToClassicGroup, classicGroupJoinExistingMember, validateSyncGroup, validateClassicGroupHeartbeat",
             "Kafka ClassicGroup.validateOffsetCommit",
@@ -1416,12 +1418,15 @@ _RULES: Final = (
         applies_to="broker",
         level="must",
         statement=(
-            "A group in state Dead, or not known, answers by the state x request matrix of Apache Kafka's "
-            "coordinator; DescribeGroups shows the states Empty, PreparingRebalance, CompletingRebalance, "
-            "Stable, Dead and, to clients that know no better, Unknown."
+            "Who does not coordinate a group answers every request NOT_COORDINATOR; who is still loading it "
+            "COORDINATOR_LOAD_IN_PROGRESS, but a Heartbeat NONE; a group that nobody knows, or that was "
+            "deleted, answers like an Empty one. DescribeGroups shows the states Empty, PreparingRebalance, "
+            "CompletingRebalance, Stable, Dead and, to clients that know no better, Unknown."
         ),
         sources=(
             "'Kafka heartbeat mechanism and repeated consumption' (article, group states with Unknown)",
+            "Kafka CoordinatorRuntime.contextOrThrow, withActiveContextOrThrow",
+            "Kafka GroupCoordinatorService.heartbeat",
             "Kafka ConsumerGroupState, ClassicGroupState",
         ),
         known_bugs=(),

@@ -44,7 +44,7 @@ def _by_name(*entries: _Named) -> Mapping[str, _Named]:
 VARIABLES: Final[Mapping[str, Variable]] = _by_name(
     # of a run
     Variable("auto_commit", NO_YES, False, "config", doc="enable.auto.commit"),
-    Variable("static", NO_YES, False, "config", doc="group.instance.id is set: a static member never sends LeaveGroup"),
+    Variable("static", NO_YES, False, "config", doc="group.instance.id is set: a static member sends no LeaveGroup by itself"),
     # of the connection
     Variable("coordinator_known", NO_YES, False, "state", "connection", doc="the last lookup found it, and nothing since said otherwise"),
     Variable("member_needs", NO_YES, False, "state", "connection", doc="the rebalance needs a coordinator"),

@@ -43,7 +43,8 @@ STATES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "PreparingRebalance": "the join phase: JoinGroups are parked until all members have sent one",
             "CompletingRebalance": "the sync phase: SyncGroups are parked until the leader's has come",
             "Stable": "everybody has an assignment",
-            "Dead": "the coordinator has moved away, or the group was deleted",
+            "Dead": "the coordinator has moved away",
+            "Loading": "the next coordinator is reading the group's log",
         },
         "commit": {
             "SETTLED": "not begun, or ended",

@@ -17,6 +17,7 @@ from groupspec.conformance.findings.runs import Run
 
 _PROPOSAL: Final = "Threading refactor proposal (Apache Kafka wiki)"
 _STATES: Final = f"{_PROPOSAL}, 'Rebalance States'"
+_CHINESE: Final = "'Kafka heartbeat mechanism and repeated consumption' (article quoting Kafka's HeartbeatThread)"
 _TESTS: Final = "conformance/findings/tests/test_findings.py"
 _ON_REFERENCE: Final = f"{_TESTS}::test_the_reference_does_not_show_what_the_published_profile_breaks"
 _COOPERATIVE: Final = "(COOPERATIVE) STABLE → PREPARE_REVOCATION → REVOKING_PARTITION → PARTITION_REVOKED → COMPLETING_REBALANCE → ASSIGNING_PARTITIONS → STABLE → //rejoin"
@@ -80,8 +81,8 @@ _ENTRIES: Final = (
         "violation",
         "No heartbeats between JoinGroup and SyncGroup",
         "if (state != MemberState.STABLE) { // the group is not stable (perhaps because we left the group or because the coordinator kicked us out), so disable heartbeats and wait for the main thread to rejoin. disable(); }",
-        "Kafka's HeartbeatThread up to 2.6.0, as the articles of this project quote it. The proposal says nothing of it: it cites KAFKA-13563, of 2022, when the gate was gone",
-        "With the answer to JoinGroup the coordinator counts the session, and the member is silent until SyncGroup is answered. Whoever has sent its SyncGroup is safe, since a parked request is a sign of life; who has not (a leader that computes, a member that is slow to send) loses its place after a session.",
+        f"{_CHINESE}; Kafka up to 2.6.0, AbstractCoordinator.HeartbeatThread.run",
+        "With the answer to JoinGroup the coordinator counts the session, and the member is silent until SyncGroup is answered. Whoever has sent its SyncGroup is safe, since a parked request is a sign of life; who has not (a leader that computes, a member that is slow to send) loses its place after a session. The published profile has the gate from the articles: the proposal says nothing of it, and cites KAFKA-13563, of 2022, when it was gone.",
         "Heartbeats begin with the answer to JoinGroup (KAFKA-10134, Kafka 2.6.1 and later; rules H1, H3). A Java leader is silent while it computes all the same: its assignor runs in the monitor that the heartbeat thread needs.",
         "heartbeats-begin",
         _ON_REFERENCE,
@@ -147,7 +148,7 @@ _ENTRIES: Final = (
         "reachable",
         "A member that was expelled does not know it yet",
         "No two members of one generation own the same partition.",
-        "spec/properties.py, one-owner, which is as much as can be claimed; Martin Kleppmann, on fencing",
+        "property one-owner; 'How to do distributed locking' (Martin Kleppmann, 2016)",
         "The coordinator's clock expels a member whose heartbeats are lost or late. Until an answer tells it so, it counts its partitions as its own, also under the deployed profile, and the group may give them to another. No client can avoid that: it cannot know. So the property speaks of members of one generation, and says nothing of one that is expelled.",
         "Commits carry member id and generation, and Kafka's coordinator refuses those of an expelled member (ClassicGroup.validateOffsetCommit; rules M1, M2), which no model here shows: those with two members have no commits. Whatever else a member writes must be fenced by the application.",
         "",

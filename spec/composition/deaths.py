@@ -42,7 +42,10 @@ def deaths(system: System, variables: list[ModelVariable]) -> Iterator[Action]:
         )
     dies, returns = (
         system.tell("group_unloaded"),
-        system.tell("group_loaded", members_stored=group.somebody_stored(system.features)),
+        (
+            *system.tell("group_loading"),
+            *system.tell("group_loaded", members_stored=group.somebody_stored(system.features)),
+        ),
     )
     if "log" in system.features:
         yield Action(

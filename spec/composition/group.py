@@ -122,12 +122,12 @@ def _answers(log: bool) -> Mapping[tuple[str, str], Block]:
     return {
         ("group_join", "ANSWER_MEMBER_ID_REQUIRED"): _answer("call", "join_member_id_required"),
         ("group_join", "ANSWER_UNKNOWN_MEMBER_ID"): _answer("call", "join_unknown_member"),
-        ("group_join", "ANSWER_COORDINATOR_NOT_AVAILABLE"): _answer("call", "join_coordinator_gone"),
+        ("group_join", "ANSWER_NOT_COORDINATOR"): _answer("call", "join_coordinator_gone"),
         ("group_join", "ANSWER_CURRENT_GENERATION"): (Set((("call[i]", "'join_accepted'"), ("told[i]", now))),),
         ("group_sync", "ANSWER_UNKNOWN_MEMBER_ID"): _answer("call", "sync_unknown_member"),
         ("group_sync", "ANSWER_ILLEGAL_GENERATION"): _answer("call", "sync_illegal_generation"),
         ("group_sync", "ANSWER_REBALANCE_IN_PROGRESS"): _answer("call", "sync_rebalance_in_progress"),
-        ("group_sync", "ANSWER_COORDINATOR_NOT_AVAILABLE"): _answer("call", "sync_coordinator_gone"),
+        ("group_sync", "ANSWER_NOT_COORDINATOR"): _answer("call", "sync_coordinator_gone"),
         ("group_sync", "ANSWER_STORED_ASSIGNMENT"): (
             Set((("registered[i]", "'member'"), ("call[i]", "'sync_accepted'"))),
         ),
@@ -135,7 +135,7 @@ def _answers(log: bool) -> Mapping[tuple[str, str], Block]:
         ("group_heartbeat", "ANSWER_REBALANCE_IN_PROGRESS"): _answer("beat", "heartbeat_rebalance_in_progress"),
         ("group_heartbeat", "ANSWER_UNKNOWN_MEMBER_ID"): _answer("beat", "heartbeat_unknown_member"),
         ("group_heartbeat", "ANSWER_ILLEGAL_GENERATION"): _answer("beat", "heartbeat_illegal_generation"),
-        ("group_heartbeat", "ANSWER_COORDINATOR_NOT_AVAILABLE"): _answer("beat", "heartbeat_coordinator_gone"),
+        ("group_heartbeat", "ANSWER_NOT_COORDINATOR"): _answer("beat", "heartbeat_coordinator_gone"),
     }
 
 

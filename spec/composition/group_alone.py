@@ -2,8 +2,8 @@
 
 Nothing of the group's table is frozen. The environment is the most general one that is still correct: any request may come at any
 time, from a member, a pending id, a newcomer, a stranger, or the old id of a static member; any timer may run out, also just after
-it was stopped; the log takes or refuses what is written, now or after the group has gone on; the coordinator may be gone, come
-back with what the log has, and the group may be deleted.
+it was stopped; the log takes or refuses what is written, now or after the group has gone on; the coordinator may be gone, the
+next one reads what the log has, and the group may be deleted.
 
 What the group's machine must know of its members is read off records that the model keeps (`group_records.py`): who is a member,
 whose id is pending, whose request waits, who has yet to sync, which timer runs, what the log has. They change with what the group
@@ -159,11 +159,15 @@ def _log(code: MachineCode) -> Iterator[Action]:
 def _coordinator(code: MachineCode) -> Iterator[Action]:
     gone: Block = (Set((("phase", "'gone'"), ("old_writing", "old_writing or writing"), ("writing", "False"))),)
     late = after("late")
-    yield _action(code, "group_unloaded", "unloaded", "phase != 'gone'", then=gone)
+    given_up, begins = (Set((("phase", "'gone'"),)),), (Set((("phase", "'loading'"),)),)
+    yield _action(code, "group_unloaded", "unloaded", "phase != 'gone' and phase != 'loading'", then=gone)
+    yield _action(code, "group_unloaded", "loading_is_given_up", "phase == 'loading'", then=given_up, check=late)
     yield _action(code, "group_unloaded", "unloaded_again", "phase == 'gone'", check=late)
-    yield _action(code, "group_loaded", "loaded", "phase == 'gone' and not old_writing")
-    yield _action(code, "group_loaded", "loaded_again", "phase != 'gone'", check=late)
-    yield _action(code, "group_deleted", "deleted", "phase == 'empty'", then=gone)
+    yield _action(code, "group_loading", "loading_begins", "phase == 'gone'", then=begins, check=late)
+    yield _action(code, "group_loading", "loading_begins_again", "phase != 'gone'", check=late)
+    yield _action(code, "group_loaded", "loaded", "phase == 'loading' and not old_writing")
+    yield _action(code, "group_loaded", "loaded_again", "phase != 'loading'", check=late)
+    yield _action(code, "group_deleted", "deleted", "phase == 'empty'")
     yield _action(code, "group_deleted", "deleted_in_vain", "phase != 'empty'", check=late)
 
 

@@ -31,12 +31,15 @@ _RUNNING: Final = "(before == 'syncing' or before == 'stable')"
 _ACCEPTED: Final = "outcome == 'NONE'"
 _LEAVER: Final = "(requester == 'member' or requester == 'none' and replaces_static)"
 _NAMES_NOBODY: Final = "requester == 'none' and not replaces_static"
-_SILENT: Final = "requester == 'member' and not waits and before != 'gone'"
+_HERE: Final = "before != 'gone' and before != 'loading'"
+_SILENT: Final = f"requester == 'member' and not waits and {_HERE}"
+_FORGOTTEN: Final = f"requester == 'pending' and {_HERE}"
 _IDLE: Final = "phase == 'joining' and clock == 'rebalance' and " + ALL_JOINED
 _PHASE_IS_OVER: Final = "phase == ('syncing' if some_waited else 'joining' if static_stayed else 'empty')"
 _ONLY_STATIC: Final = "not some_waited and static_stayed"
 
-_GONE: Final = ("gone-group-says-so", "before == 'gone'", "COORDINATOR_NOT_AVAILABLE")
+_GONE: Final = ("gone-group-says-so", "before == 'gone'", "NOT_COORDINATOR")
+_LOADING: Final = ("loading-group-says-so", "before == 'loading'", "COORDINATOR_LOAD_IN_PROGRESS")
 _FENCED: Final = ("the-fenced-are-told", "requester == 'fenced'", "FENCED_INSTANCE_ID")
 _NO_MEMBER: Final = ("strangers-are-told", "requester != 'member' or before == 'empty'", "UNKNOWN_MEMBER_ID")
 _OUTDATED: Final = ("old-generation-is-told", "not generation_matches", "ILLEGAL_GENERATION")
@@ -49,6 +52,7 @@ CHECKS: Final[Mapping[str, tuple[Check, ...]]] = MappingProxyType(
         "group_join": (
             ("session-range-is-checked", "not in_session_range", "INVALID_SESSION_TIMEOUT"),
             _GONE,
+            _LOADING,
             ("full-group-refuses", "not has_room", "GROUP_MAX_SIZE_REACHED"),
             ("protocol-is-shared", "not protocol_accepted", "INCONSISTENT_GROUP_PROTOCOL"),
             ("strangers-are-told", "requester == 'unknown' or requester == 'member' and before == 'empty'", "UNKNOWN_MEMBER_ID"),
@@ -60,6 +64,7 @@ CHECKS: Final[Mapping[str, tuple[Check, ...]]] = MappingProxyType(
         ),
         "group_sync": (
             _GONE,
+            _LOADING,
             _FENCED,
             _NO_MEMBER,
             _OUTDATED,
@@ -68,9 +73,10 @@ CHECKS: Final[Mapping[str, tuple[Check, ...]]] = MappingProxyType(
             ("syncs-wait", "before == 'syncing'", WAITS),
             ("assignment-is-given", "True", "STORED_ASSIGNMENT"),
         ),
-        "group_heartbeat": (_GONE, _FENCED, _NO_MEMBER, _OUTDATED, _JOINING, _FINE),
+        "group_heartbeat": (_GONE, ("loading-group-keeps-its-members", "before == 'loading'", "NONE"), _FENCED, _NO_MEMBER, _OUTDATED, _JOINING, _FINE),
         "group_commit": (
             _GONE,
+            _LOADING,
             ("good-requests-are-accepted", "before == 'empty' and requester == 'none'", "NONE"),
             ("missing-group-is-told", "not group_known and told_of_missing_group", "GROUP_ID_NOT_FOUND"),
             ("missing-group-is-told", "not group_known", "ILLEGAL_GENERATION"),
@@ -82,6 +88,7 @@ CHECKS: Final[Mapping[str, tuple[Check, ...]]] = MappingProxyType(
         ),
         "group_leave": (
             _GONE,
+            _LOADING,
             _FENCED,
             ("strangers-are-told", f"requester == 'unknown' or {_NAMES_NOBODY} or before == 'empty' and requester != 'pending'", "UNKNOWN_MEMBER_ID"),
             _FINE,
@@ -110,7 +117,7 @@ CLAIMS: Final[Mapping[str, tuple[Claim, ...]]] = MappingProxyType(
             ("rebalance-has-a-reason", "not begun"),
             ("sign-of-life", "not kept"),
         ),
-        "group_heartbeat": (("sign-of-life", "kept == (outcome == 'NONE' or outcome == 'REBALANCE_IN_PROGRESS')"),),
+        "group_heartbeat": (("sign-of-life", "kept == (before != 'loading' and (outcome == 'NONE' or outcome == 'REBALANCE_IN_PROGRESS'))"),),
         "group_commit": (("sign-of-life", "kept == (outcome == 'NONE' and requester == 'member')"),),
         "group_leave": (
             ("members-go-for-a-reason", f"removed == ({_ACCEPTED} and {_LEAVER}) and not (removed and member[i])"),
@@ -121,10 +128,10 @@ CLAIMS: Final[Mapping[str, tuple[Claim, ...]]] = MappingProxyType(
         ),
         "group_session_expired": (
             ("members-go-for-a-reason", f"removed == ({_SILENT}) and not (removed and member[i])"),
-            ("pending-id-ends", "not (requester == 'pending' and before != 'gone') or not pending[i]"),
+            ("pending-id-ends", f"not ({_FORGOTTEN}) or not pending[i]"),
             ("rebalance-has-a-reason", f"begun == ({_SILENT} and {_RUNNING})"),
-            ("waits-for-nobody-else", f"not ({_SILENT} or requester == 'pending' and before != 'gone') or not (phase == 'joining' and {ALL_JOINED})"),
-            ("stopped-timers-do-nothing", f"{_SILENT} or requester == 'pending' and before != 'gone' or not acted"),
+            ("waits-for-nobody-else", f"not ({_SILENT} or {_FORGOTTEN}) or not (phase == 'joining' and {ALL_JOINED})"),
+            ("stopped-timers-do-nothing", f"{_SILENT} or {_FORGOTTEN} or not acted"),
         ),
         "group_rebalance_timeout": (
             ("timeout-ends-the-phase", _PHASE_IS_OVER),
@@ -148,7 +155,7 @@ CLAIMS: Final[Mapping[str, tuple[Claim, ...]]] = MappingProxyType(
         ),
         "group_loaded": (("log-is-restored", f"phase == ('stable' if {SOME_LOGGED} else 'empty') and all(member[j] == logged[j] and not pending[j] and parked[j] == 'nothing' for j in members)"),),
         "group_unloaded": (("gone-group-lets-go", "clock == 'none' and all(parked[j] == 'nothing' for j in members)"),),
-        "group_deleted": (("gone-group-lets-go", "clock == 'none'"),),
+        "group_deleted": (("deleted-is-forgotten", "phase == 'empty' and clock == 'none' and all(not member[j] and not pending[j] for j in members)"),),
         "late": _NOTHING,
     }
 )  # fmt: skip

@@ -5,7 +5,8 @@ instance id, so it is a static member; the others are dynamic. The group's *acts
 do, and answers and timers are noted. Nothing here reads the machine's state.
 
     phase     what the group is about, told from the acts alone
-    gone      its coordinator is, or it was deleted
+    gone      its coordinator is
+    loading   the next one reads the log
     empty     nobody is a member, and nobody joins
     joining   a timer runs that the join phase ends with
     syncing   the parked JoinGroups were answered, and the assignment was not given out since
@@ -28,7 +29,7 @@ from groupspec.spec.terms import NO_YES
 STATIC: Final = 1
 """The id of the static member."""
 
-PHASES: Final = ("empty", "joining", "syncing", "stable", "gone")
+PHASES: Final = ("empty", "joining", "syncing", "stable", "gone", "loading")
 CLOCKS: Final = ("none", "delay", "rebalance", "sync")
 WAITS: Final = "waits"
 OUTCOMES: Final = ("none", WAITS, *(word.removeprefix("ANSWER_") for word in ANSWERS))

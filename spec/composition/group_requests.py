@@ -19,7 +19,8 @@ Facts: TypeAlias = Mapping[str, Value]
 
 _USUAL: Final = {name: variable.initial for name, variable in vocabulary.VARIABLES.items() if variable.kind == "input"}
 _REQUESTERS: Final = vocabulary.VARIABLES["requester"].domain
-_BARE: Final = "(phase == 'empty' or phase == 'gone')"
+_AWAY: Final = "(phase == 'gone' or phase == 'loading')"
+_BARE: Final = "(phase == 'empty' or phase == 'gone' or phase == 'loading')"
 _FREE: Final = "not member[i] and not pending[i]"
 
 _NAMED: Final[Mapping[Value, str]] = MappingProxyType(
@@ -31,7 +32,7 @@ _NAMED: Final[Mapping[Value, str]] = MappingProxyType(
         "none": "True",
     }
 )
-"""When an id may be called what. An Empty group and one that is gone are asked by anybody."""
+"""When an id may be called what. An Empty group, and one that is gone or being loaded, are asked by anybody."""
 
 
 _OLD: Final[Facts] = {"requires_member_id": False}
@@ -124,12 +125,12 @@ def _conditions(event: str, facts: Facts) -> Iterator[str]:
         yield "member[i]"
         yield f"(parked[i] != 'nothing' and not is_new[i]) == {facts['waits']}"
     elif facts.get("replaces_static"):
-        bare = "phase == 'gone'" if event == "group_join" else _BARE
+        bare = _AWAY if event == "group_join" else _BARE
         yield f"i == {STATIC} and (member[i] or {bare})"
     elif facts.get("fresh_instance"):
-        yield f"i == {STATIC} and (not member[i] or phase == 'gone')"
+        yield f"i == {STATIC} and (not member[i] or {_AWAY})"
     elif event == "group_join" and requester == "none":
-        yield f"i != {STATIC} and ({_FREE} or phase == 'gone')"
+        yield f"i != {STATIC} and ({_FREE} or {_AWAY})"
     else:
         yield _NAMED[requester]
     if not facts.get("has_room", True):

@@ -16,7 +16,7 @@ from groupspec.spec.compiler.tables import tables
 from groupspec.spec.terms import Value
 from groupspec.spec.vocabulary import ANSWERS, GROUP_ACTS, VARIABLES
 
-STATES: Final = ("missing", "Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead")
+STATES: Final = ("missing", "Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Loading")
 
 _NEW: Final[dict[str, Value]] = {"requester": "none"}
 _PENDING: Final[dict[str, Value]] = {"requester": "pending"}
@@ -32,52 +32,53 @@ _BAD: Final[dict[str, Value]] = {"protocol_accepted": False}
 # Outcome: an error (by the code of the protocol), 0 for success, `park`, `->` for "the group prepares to rebalance, the request is
 # parked", `0 ->` for "answered, and the group prepares to rebalance"; `x` where the coordinator cannot be.
 # fmt: off
-MATRIX: Final[tuple[tuple[str, str, Mapping[str, Value], tuple[str, str, str, str, str, str]], ...]] = (
-    # request, event,            inputs                                       missing  Empty  Prep.   Compl.   Stable   Dead
-    ("JoinGroup v4 dynamic",      "group_join",      _NEW,                                 ("79", "79", "79",   "79",    "79",    "15")),
-    ("JoinGroup v3 dynamic",      "group_join",      {**_NEW, "requires_member_id": False}, ("->", "->", "park", "->",    "->",    "15")),
-    ("JoinGroup pending id",      "group_join",      _PENDING,                             ("x",  "->", "park", "->",    "->",    "15")),
-    ("JoinGroup new static",      "group_join",      _STATIC,                              ("->", "->", "park", "->",    "->",    "15")),
-    ("JoinGroup static is back",  "group_join",      _BACK,                                ("x",  "x",  "park", "->",    "now",   "15")),
-    ("… another protocol",        "group_join",      {**_BACK, "protocol_changes": True},  ("x",  "x",  "park", "->",    "->",    "15")),
-    ("JoinGroup same metadata",   "group_join",      {},                                   ("25", "25", "park", "now",   "now",   "15")),
-    ("… of the leader",           "group_join",      _LEADER,                              ("25", "25", "park", "now",   "->",    "15")),
-    ("JoinGroup new metadata",    "group_join",      _CHANGED,                             ("25", "25", "park", "->",    "->",    "15")),
-    ("JoinGroup unknown id",      "group_join",      _UNKNOWN,                             ("25", "25", "25",   "25",    "25",    "15")),
-    ("JoinGroup fenced",          "group_join",      _FENCED,                              ("x",  "82", "82",   "82",    "82",    "15")),
-    ("JoinGroup other protocols", "group_join",      _BAD,                                 ("23", "23", "23",   "23",    "23",    "15")),
-    ("JoinGroup session timeout", "group_join",      {"in_session_range": False},          ("26", "26", "26",   "26",    "26",    "26")),
-    ("JoinGroup, no room",        "group_join",      {**_NEW, "has_room": False},          ("x",  "x",  "81",   "81",    "81",    "15")),
-    ("SyncGroup",                 "group_sync",      {},                                   ("25", "25", "27",   "park",  "bytes", "15")),
-    ("SyncGroup of the leader",   "group_sync",      _LEADER,                              ("25", "25", "27",   "store", "bytes", "15")),
-    ("SyncGroup old generation",  "group_sync",      _OLD,                                 ("25", "25", "22",   "22",    "22",    "15")),
-    ("SyncGroup other protocol",  "group_sync",      _BAD,                                 ("25", "25", "23",   "23",    "23",    "15")),
-    ("… and old generation",      "group_sync",      {**_BAD, **_OLD},                     ("25", "25", "22",   "22",    "22",    "15")),
-    ("SyncGroup fenced",          "group_sync",      {**_FENCED, **_OLD},                  ("x",  "82", "82",   "82",    "82",    "15")),
-    ("SyncGroup unknown",         "group_sync",      {**_UNKNOWN, **_OLD},                 ("25", "25", "25",   "25",    "25",    "15")),
-    ("Heartbeat",                 "group_heartbeat", {},                                   ("25", "25", "27 alive", "0 alive", "0 alive", "15")),
-    ("Heartbeat old generation",  "group_heartbeat", _OLD,                                 ("25", "25", "22",   "22",    "22",    "15")),
-    ("Heartbeat fenced",          "group_heartbeat", {**_FENCED, **_OLD},                  ("x",  "82", "82",   "82",    "82",    "15")),
-    ("Heartbeat unknown",         "group_heartbeat", {**_UNKNOWN, **_OLD},                 ("25", "25", "25",   "25",    "25",    "15")),
-    ("Heartbeat pending id",      "group_heartbeat", _PENDING,                             ("25", "25", "25",   "25",    "25",    "15")),
-    ("OffsetCommit",              "group_commit",    {},                                   ("69", "25", "0 alive", "27", "0 alive", "15")),
-    ("OffsetCommit v8",           "group_commit",    {"told_of_missing_group": False},     ("22", "25", "0 alive", "27", "0 alive", "15")),
-    ("OffsetCommit no member",    "group_commit",    _NEW,                                 ("0",  "0",  "25",   "25",    "25",    "15")),
-    ("OffsetCommit old",          "group_commit",    _OLD,                                 ("69", "25", "22",   "22",    "22",    "15")),
-    ("OffsetCommit fenced",       "group_commit",    {**_FENCED, **_OLD},                  ("69", "82", "82",   "82",    "82",    "15")),
-    ("OffsetCommit unknown",      "group_commit",    {**_UNKNOWN, **_OLD},                 ("69", "25", "25",   "25",    "25",    "15")),
-    ("LeaveGroup",                "group_leave",     {},                                   ("25", "25", "0",    "0 ->",  "0 ->",  "15")),
-    ("LeaveGroup pending id",     "group_leave",     _PENDING,                             ("x",  "0",  "0",    "0 ->",  "0 ->",  "15")),
-    ("LeaveGroup by instance id", "group_leave",     _BACK,                                ("25", "25", "0",    "0 ->",  "0 ->",  "15")),
-    ("LeaveGroup no id",          "group_leave",     _NEW,                                 ("25", "25", "25",   "25",    "25",    "15")),
-    ("LeaveGroup fenced",         "group_leave",     _FENCED,                              ("x",  "82", "82",   "82",    "82",    "15")),
-    ("LeaveGroup unknown",        "group_leave",     _UNKNOWN,                             ("25", "25", "25",   "25",    "25",    "15")),
+MATRIX: Final[tuple[tuple[str, str, Mapping[str, Value], tuple[str, str, str, str, str, str, str]], ...]] = (
+    # request, event,            inputs                                       missing  Empty  Prep.   Compl.   Stable   Dead  Loading
+    ("JoinGroup v4 dynamic",      "group_join",      _NEW,                                 ("79", "79", "79",   "79",    "79",    "16", "14")),
+    ("JoinGroup v3 dynamic",      "group_join",      {**_NEW, "requires_member_id": False}, ("->", "->", "park", "->",    "->",    "16", "14")),
+    ("JoinGroup pending id",      "group_join",      _PENDING,                             ("x",  "->", "park", "->",    "->",    "16", "14")),
+    ("JoinGroup new static",      "group_join",      _STATIC,                              ("->", "->", "park", "->",    "->",    "16", "14")),
+    ("JoinGroup static is back",  "group_join",      _BACK,                                ("x",  "x",  "park", "->",    "now",   "16", "14")),
+    ("… another protocol",        "group_join",      {**_BACK, "protocol_changes": True},  ("x",  "x",  "park", "->",    "->",    "16", "14")),
+    ("JoinGroup same metadata",   "group_join",      {},                                   ("25", "25", "park", "now",   "now",   "16", "14")),
+    ("… of the leader",           "group_join",      _LEADER,                              ("25", "25", "park", "now",   "->",    "16", "14")),
+    ("JoinGroup new metadata",    "group_join",      _CHANGED,                             ("25", "25", "park", "->",    "->",    "16", "14")),
+    ("JoinGroup unknown id",      "group_join",      _UNKNOWN,                             ("25", "25", "25",   "25",    "25",    "16", "14")),
+    ("JoinGroup fenced",          "group_join",      _FENCED,                              ("x",  "82", "82",   "82",    "82",    "16", "14")),
+    ("JoinGroup other protocols", "group_join",      _BAD,                                 ("23", "23", "23",   "23",    "23",    "16", "14")),
+    ("JoinGroup session timeout", "group_join",      {"in_session_range": False},          ("26", "26", "26",   "26",    "26",    "26", "26")),
+    ("JoinGroup, no room",        "group_join",      {**_NEW, "has_room": False},          ("x",  "x",  "81",   "81",    "81",    "16", "14")),
+    ("SyncGroup",                 "group_sync",      {},                                   ("25", "25", "27",   "park",  "bytes", "16", "14")),
+    ("SyncGroup of the leader",   "group_sync",      _LEADER,                              ("25", "25", "27",   "store", "bytes", "16", "14")),
+    ("SyncGroup old generation",  "group_sync",      _OLD,                                 ("25", "25", "22",   "22",    "22",    "16", "14")),
+    ("SyncGroup other protocol",  "group_sync",      _BAD,                                 ("25", "25", "23",   "23",    "23",    "16", "14")),
+    ("… and old generation",      "group_sync",      {**_BAD, **_OLD},                     ("25", "25", "22",   "22",    "22",    "16", "14")),
+    ("SyncGroup fenced",          "group_sync",      {**_FENCED, **_OLD},                  ("x",  "82", "82",   "82",    "82",    "16", "14")),
+    ("SyncGroup unknown",         "group_sync",      {**_UNKNOWN, **_OLD},                 ("25", "25", "25",   "25",    "25",    "16", "14")),
+    ("Heartbeat",                 "group_heartbeat", {},                                   ("25", "25", "27 alive", "0 alive", "0 alive", "16", "0")),
+    ("Heartbeat old generation",  "group_heartbeat", _OLD,                                 ("25", "25", "22",   "22",    "22",    "16", "0")),
+    ("Heartbeat fenced",          "group_heartbeat", {**_FENCED, **_OLD},                  ("x",  "82", "82",   "82",    "82",    "16", "0")),
+    ("Heartbeat unknown",         "group_heartbeat", {**_UNKNOWN, **_OLD},                 ("25", "25", "25",   "25",    "25",    "16", "0")),
+    ("Heartbeat pending id",      "group_heartbeat", _PENDING,                             ("25", "25", "25",   "25",    "25",    "16", "0")),
+    ("OffsetCommit",              "group_commit",    {},                                   ("69", "25", "0 alive", "27", "0 alive", "16", "14")),
+    ("OffsetCommit v8",           "group_commit",    {"told_of_missing_group": False},     ("22", "25", "0 alive", "27", "0 alive", "16", "14")),
+    ("OffsetCommit no member",    "group_commit",    _NEW,                                 ("0",  "0",  "25",   "25",    "25",    "16", "14")),
+    ("OffsetCommit old",          "group_commit",    _OLD,                                 ("69", "25", "22",   "22",    "22",    "16", "14")),
+    ("OffsetCommit fenced",       "group_commit",    {**_FENCED, **_OLD},                  ("69", "82", "82",   "82",    "82",    "16", "14")),
+    ("OffsetCommit unknown",      "group_commit",    {**_UNKNOWN, **_OLD},                 ("69", "25", "25",   "25",    "25",    "16", "14")),
+    ("LeaveGroup",                "group_leave",     {},                                   ("25", "25", "0",    "0 ->",  "0 ->",  "16", "14")),
+    ("LeaveGroup pending id",     "group_leave",     _PENDING,                             ("x",  "0",  "0",    "0 ->",  "0 ->",  "16", "14")),
+    ("LeaveGroup by instance id", "group_leave",     _BACK,                                ("25", "25", "0",    "0 ->",  "0 ->",  "16", "14")),
+    ("LeaveGroup no id",          "group_leave",     _NEW,                                 ("25", "25", "25",   "25",    "25",    "16", "14")),
+    ("LeaveGroup fenced",         "group_leave",     _FENCED,                              ("x",  "82", "82",   "82",    "82",    "16", "14")),
+    ("LeaveGroup unknown",        "group_leave",     _UNKNOWN,                             ("25", "25", "25",   "25",    "25",    "16", "14")),
 )
 # fmt: on
 
 CODES: Final = {
     "ANSWER_NONE": "0",
-    "ANSWER_COORDINATOR_NOT_AVAILABLE": "15",
+    "ANSWER_COORDINATOR_LOAD_IN_PROGRESS": "14",
+    "ANSWER_NOT_COORDINATOR": "16",
     "ANSWER_ILLEGAL_GENERATION": "22",
     "ANSWER_INCONSISTENT_GROUP_PROTOCOL": "23",
     "ANSWER_UNKNOWN_MEMBER_ID": "25",
@@ -278,6 +279,8 @@ def test_G13_a_coordinator_that_moves_finds_the_last_record_only(state: str, mem
     group = Group(state, initial_delay=state == "PreparingRebalance")
     assert "FAIL_PARKED_NOT_COORDINATOR" in group.send("group_unloaded")
     assert group.state == "Dead"
+    assert group.send("group_loading") == ()
+    assert group.send("group_heartbeat") == ("ANSWER_NONE",), "nobody leaves because the log is still being read"
     assert group.send("group_loaded", members_stored=members_stored) == ("RESTORE",)
     assert (group.state, group.values) == (loaded, (False,))
 
@@ -289,12 +292,28 @@ LEGAL: Final = {
     "Stable": {"CompletingRebalance"},
     "Dead": {"Stable", "PreparingRebalance", "CompletingRebalance", "Empty", "Dead"},
 }
-"""State -> the states that a group may come from (Kafka ClassicGroupState); a group that is loaded comes from Dead."""
+"""State -> the states that a group may come from (Kafka ClassicGroupState). Loading is its coordinator's state, not its own."""
 
 
 def test_G13_states_follow_each_other_as_in_kafka() -> None:
     found: dict[str, set[str]] = {}
     for row in tables()["broker_group", "eager", "deployed"].rows:
-        if row.source != row.target and row.event != "group_loaded":
+        if row.source != row.target and "Loading" not in (row.source, row.target):
             found.setdefault(row.target, set()).add(row.source)
     assert found == {**LEGAL, "Dead": LEGAL["Dead"] - {"Dead"}}
+
+
+def test_G13_a_deleted_group_is_one_that_nobody_knows() -> None:
+    """What 4.3.1 leaves of it is a tombstone: the next request finds no group, and no pending id."""
+    group = Group("Empty")
+    assert group.send("group_deleted") == ("RESTORE",)
+    assert group.state == "Empty"
+
+
+@pytest.mark.parametrize("state", ["Empty", "PreparingRebalance", "CompletingRebalance", "Stable"])
+def test_G13_a_load_that_is_given_up_leaves_a_coordinator_that_knows_nothing(state: str) -> None:
+    group = Group(state)
+    for event in ("group_unloaded", "group_loading", "group_unloaded"):
+        group.send(event)
+    assert group.state == "Dead"
+    assert group.send("group_heartbeat") == ("ANSWER_NOT_COORDINATOR",)

@@ -130,5 +130,5 @@ def test_a_literal_backoff_costs_the_session_one_backoff() -> None:
 
 def test_the_group_has_five_states_and_unknown_is_none() -> None:
     assert {state.id for state in BrokerGroup.states} == {
-        "Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead",
-    }  # fmt: skip
+        "Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Loading",
+    }, "five, and what its coordinator is while it reads the log"  # fmt: skip

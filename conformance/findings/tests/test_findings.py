@@ -24,6 +24,7 @@ from groupspec.spec.composition import expected_violations
 from groupspec.spec.differences import DIFFERENCES
 from groupspec.spec.explorer import Trace, explore
 from groupspec.spec.explorer.interpreter import replay
+from groupspec.spec.tests.test_sources import form
 from groupspec.spec.vocabulary import RESPONSES
 
 PUBLISHED = (
@@ -181,6 +182,7 @@ def test_what_a_finding_points_at_exists(finding: Finding) -> None:
     assert not finding.difference or finding.difference in DIFFERENCES
     assert finding.sentence
     assert finding.instead
+    assert all(form(part) or part == "property one-owner" for part in finding.source.split("; ")), finding.source
 
 
 def test_the_book_gets_every_finding_with_its_shortest_run() -> None:

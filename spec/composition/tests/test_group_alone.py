@@ -64,11 +64,14 @@ SLIPS = {
     "a static member takes no place": ("Stable", "group_join", "replace_static", "", "static-is-replaced"),
     "the last to leave ends nothing": ("PreparingRebalance", "group_leave", "check_join_phase", "", "waits-for-nobody-else"),
     "heartbeats of the join phase are fine": ("PreparingRebalance", "group_heartbeat", "answer_rebalance_in_progress", "answer_none", "rebalance-is-told"),
-    "a gone group knows nobody": ("Dead", "group_sync", "answer_coordinator_not_available", "answer_unknown_member_id", "gone-group-says-so"),
+    "a gone group knows nobody": ("Dead", "group_sync", "answer_not_coordinator", "answer_unknown_member_id", "gone-group-says-so"),
+    "a loading group is none": ("Loading", "group_commit", "answer_coordinator_load_in_progress", "answer_not_coordinator", "loading-group-says-so"),
+    "a loading group frightens its members": ("Loading", "group_heartbeat", "answer_none", "answer_coordinator_load_in_progress", "loading-group-keeps-its-members"),
+    "a deleted group has pending ids": ("Empty", "group_deleted", "restore", "stop_timers", "deleted-is-forgotten"),
     "a lost write is a rebalance": ("CompletingRebalance", "group_assignment_lost", "fail_parked_not_coordinator", "", "lost-write-is-told"),
     "the sync phase is not timed": ("PreparingRebalance", "group_join_phase_checked", "start_sync_timer", "", "sync-phase-is-timed"),
     "the delay outlives an expired id": ("PreparingRebalance", "group_session_expired", "end_initial_delay", "", "waits-for-nobody-else"),
-    "what the log has is not read": ("Dead", "group_loaded", "restore", "", "log-is-restored"),
+    "what the log has is not read": ("Loading", "group_loaded", "restore", "", "log-is-restored"),
 }  # fmt: skip
 """What goes wrong: (state, event, effect, what stands in its place, who notices)."""
 
