@@ -26,7 +26,11 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
+<<<<<<< HEAD
 // Model 83545f52256e168065da8e318c8a78263f80a506854ec310fa9ef49f6c8a6efe
+=======
+// Model e6187c36a346a6cfab030c42e1a1f3c6c8322175dbf8fa925d5885104904ef55
+>>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -56,6 +60,7 @@
 #define CompletingRebalance             21
 #define Stable                          22
 #define Dead                            23
+<<<<<<< HEAD
 #define JoinGroup                       24
 #define JoinGroup_again                 25
 #define SyncGroup                       26
@@ -83,6 +88,36 @@
 #define late_changes_nothing            48
 #define unknown                         49
 #define fenced_                         50
+=======
+#define Loading                         24
+#define JoinGroup                       25
+#define JoinGroup_again                 26
+#define SyncGroup                       27
+#define LeaveGroup                      28
+#define parked                          29
+#define join_accepted                   30
+#define join_member_id_required         31
+#define join_unknown_member             32
+#define join_coordinator_gone           33
+#define sync_accepted                   34
+#define sync_rebalance_in_progress      35
+#define sync_unknown_member             36
+#define sync_illegal_generation         37
+#define sync_coordinator_gone           38
+#define heartbeat_rebalance_in_progress 39
+#define heartbeat_unknown_member        40
+#define heartbeat_illegal_generation    41
+#define heartbeat_coordinator_gone      42
+#define absent                          43
+#define pending                         44
+#define parked_join                     45
+#define unsynced                        46
+#define parked_sync                     47
+#define illegal_event                   48
+#define late_changes_nothing            49
+#define unknown                         50
+#define fenced                          51
+>>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
 
 // Variables. Arrays begin at 0, members and partitions at 1: what lies at 0 is never used.
 byte timeouts[MEMBERS + 1] = DISABLED;  // state of timeouts
@@ -2436,6 +2471,9 @@ c_code { static void broker_group_group_heartbeat(int i, int requester, int gene
   } else if (now.broker_group == Dead) {
     /* Dead.group_heartbeat.1 [G13 G8] */
     now.beat[i] = heartbeat_coordinator_gone;
+  } else if (now.broker_group == Loading) {
+    /* Loading.group_heartbeat.1 [G13] */
+    now.beat[i] = none;
   } else if ((now.broker_group == PreparingRebalance) && (requester == member) && !generation_matches) {
     /* PreparingRebalance.group_heartbeat.2 [G8] */
     now.beat[i] = heartbeat_illegal_generation;
@@ -2592,16 +2630,27 @@ c_code { static void broker_group_group_unloaded(void) {
     for (int j = 1; j <= MEMBERS; j++) {
       fail_parked(j);
     }
+  } else if (now.broker_group == Loading) {
+    /* Loading.group_unloaded.1 [G13] */
+    now.broker_group = Dead;
   }
 } }
 
-// broker_group hears: the next coordinator has read the group's last record; without one, a group of that name begins
+// broker_group hears: the next coordinator begins to read its part of the log
+c_code { static void broker_group_group_loading(void) {
+  if (now.broker_group == Dead) {
+    /* Dead.group_loading.1 [G13] */
+    now.broker_group = Loading;
+  }
+} }
+
+// broker_group hears: it has read the group's last record; without one, a group of that name begins
 c_code { static void broker_group_group_loaded(int members_stored) {
-  if ((now.broker_group == Dead) && members_stored) {
-    /* Dead.group_loaded.1 [G13] */
+  if ((now.broker_group == Loading) && members_stored) {
+    /* Loading.group_loaded.1 [G13] */
     now.broker_group = Stable;
-  } else if ((now.broker_group == Dead) && !members_stored) {
-    /* Dead.group_loaded.2 [G13] */
+  } else if ((now.broker_group == Loading) && !members_stored) {
+    /* Loading.group_loaded.2 [G13] */
     now.broker_group = Empty;
   }
 } }
@@ -3064,6 +3113,7 @@ active proctype system() {
        // log, and everybody's connection breaks [group]
        :: d_step { (fault == none) && ((broker_group == Empty) || (broker_group == Stable)) -> c_code {
             broker_group_group_unloaded();
+            broker_group_group_loading();
             broker_group_group_loaded((((now.registered[1] != absent) || (now.forgotten[1] != absent)) ||
                 ((now.registered[2] != absent) || (now.forgotten[2] != absent))));
             for (int i = 1; i <= MEMBERS; i++) {

@@ -26,7 +26,11 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
+<<<<<<< HEAD
 // Model b17f7e2dd355520b3d3bb59173178be27b6e8b64c3cd017ba358f418effb0443
+=======
+// Model 0aa870ef95c9d03d348619888bd86040bdbe1aba3df3f39342d6745147320115
+>>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -56,6 +60,7 @@
 #define CompletingRebalance             21
 #define Stable                          22
 #define Dead                            23
+<<<<<<< HEAD
 #define JoinGroup                       24
 #define JoinGroup_again                 25
 #define SyncGroup                       26
@@ -87,6 +92,40 @@
 #define late_changes_nothing            52
 #define unknown                         53
 #define fenced_                         54
+=======
+#define Loading                         24
+#define JoinGroup                       25
+#define JoinGroup_again                 26
+#define SyncGroup                       27
+#define LeaveGroup                      28
+#define parked                          29
+#define join_accepted                   30
+#define join_member_id_required         31
+#define join_unknown_member             32
+#define join_coordinator_gone           33
+#define sync_accepted                   34
+#define sync_rebalance_in_progress      35
+#define sync_unknown_member             36
+#define sync_illegal_generation         37
+#define sync_coordinator_gone           38
+#define heartbeat_rebalance_in_progress 39
+#define heartbeat_unknown_member        40
+#define heartbeat_illegal_generation    41
+#define heartbeat_coordinator_gone      42
+#define absent                          43
+#define pending                         44
+#define parked_join                     45
+#define unsynced                        46
+#define parked_sync                     47
+#define older                           48
+#define stored_                         49
+#define next                            50
+#define later                           51
+#define illegal_event                   52
+#define late_changes_nothing            53
+#define unknown                         54
+#define fenced                          55
+>>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
 
 // Variables. Arrays begin at 0, members and partitions at 1: what lies at 0 is never used.
 byte timeouts[MEMBERS + 1] = DISABLED;  // state of timeouts
@@ -3316,6 +3355,9 @@ c_code { static void broker_group_group_heartbeat(int i, int requester, int gene
   } else if (now.broker_group == Dead) {
     /* Dead.group_heartbeat.1 [G13 G8] */
     now.beat[i] = heartbeat_coordinator_gone;
+  } else if (now.broker_group == Loading) {
+    /* Loading.group_heartbeat.1 [G13] */
+    now.beat[i] = none;
   } else if ((now.broker_group == PreparingRebalance) && (requester == member) && !generation_matches) {
     /* PreparingRebalance.group_heartbeat.2 [G8] */
     now.beat[i] = heartbeat_illegal_generation;
@@ -3472,6 +3514,17 @@ c_code { static void broker_group_group_unloaded(void) {
     for (int j = 1; j <= MEMBERS; j++) {
       fail_parked(j);
     }
+  } else if (now.broker_group == Loading) {
+    /* Loading.group_unloaded.1 [G13] */
+    now.broker_group = Dead;
+  }
+} }
+
+// broker_group hears: the next coordinator begins to read its part of the log
+c_code { static void broker_group_group_loading(void) {
+  if (now.broker_group == Dead) {
+    /* Dead.group_loading.1 [G13] */
+    now.broker_group = Loading;
   }
 } }
 
@@ -3487,17 +3540,17 @@ c_code { static void log_is_back(void) {
   now.leader = 0;
 } }
 
-// broker_group hears: the next coordinator has read the group's last record; without one, a group of that name begins
+// broker_group hears: it has read the group's last record; without one, a group of that name begins
 c_code { static void broker_group_group_loaded(int members_stored) {
-  if ((now.broker_group == Dead) && members_stored) {
-    /* Dead.group_loaded.1 [G13] */
+  if ((now.broker_group == Loading) && members_stored) {
+    /* Loading.group_loaded.1 [G13] */
     now.broker_group = Stable;
     for (int j = 1; j <= MEMBERS; j++) {
       restore(j);
     }
     log_is_back();
-  } else if ((now.broker_group == Dead) && !members_stored) {
-    /* Dead.group_loaded.2 [G13] */
+  } else if ((now.broker_group == Loading) && !members_stored) {
+    /* Loading.group_loaded.2 [G13] */
     now.broker_group = Empty;
     for (int j = 1; j <= MEMBERS; j++) {
       restore(j);
@@ -4034,9 +4087,11 @@ active proctype system() {
             requests_are_lost();
           } }
        // coordinator_returns: another broker has read the log [group]
-       :: d_step { (fault == none) &&
-           (broker_group == Dead) -> c_code { broker_group_group_loaded(((now.stored[1] ||
-           now.forgotten_stored[1]) || (now.stored[2] || now.forgotten_stored[2]))); } }
+       :: d_step { (fault == none) && (broker_group == Dead) -> c_code {
+            broker_group_group_loading();
+            broker_group_group_loaded(((now.stored[1] || now.forgotten_stored[1]) || (now.stored[2] ||
+                now.forgotten_stored[2])));
+          } }
        :: else  // nothing can happen
        fi
      }

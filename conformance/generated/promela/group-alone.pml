@@ -4,8 +4,8 @@
 // Nothing of the group's table is frozen. The environment is the most general one that is still correct: any
 // request may come at any time, from a member, a pending id, a newcomer, a stranger, or the old id of a
 // static member; any timer may run out, also just after it was stopped; the log takes or refuses what is
-// written, now or after the group has gone on; the coordinator may be gone, come back with what the log has,
-// and the group may be deleted.
+// written, now or after the group has gone on; the coordinator may be gone, the next one reads what the log
+// has, and the group may be deleted.
 //
 // What the group's machine must know of its members is read off records that the model keeps
 // (`group_records.py`): who is a member, whose id is pending, whose request waits, who has yet to sync, which
@@ -33,87 +33,93 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 8c23ac72c44362e6b647c19d5e1d5e181b802ddbc4745326a4d0650daa0f6afa
+// Model 6ca449a474b872a3fe86551aca593436cb32cabe93af8496e445d87b6dbf0e02
 
 #define MEMBERS 2
 #define PARTITIONS 1
 #define AT(i, p) ((i) * (PARTITIONS + 1) + (p))  // where the value of member i and partition p lies
 
 // Values. The same word is the same number wherever it is used.
-#define Empty                         1
-#define PreparingRebalance            2
-#define CompletingRebalance           3
-#define Stable                        4
-#define Dead                          5
-#define empty_                        6
-#define joining                       7
-#define syncing                       8
-#define stable                        9
-#define gone                          10
-#define none                          11
-#define delay                         12
-#define rebalance                     13
-#define sync                          14
-#define nothing                       15
-#define join                          16
-#define waits                         17
-#define NONE                          18
-#define CURRENT_GENERATION            19
-#define STORED_ASSIGNMENT             20
-#define MEMBER_ID_REQUIRED            21
-#define UNKNOWN_MEMBER_ID             22
-#define FENCED_INSTANCE_ID            23
-#define ILLEGAL_GENERATION            24
-#define REBALANCE_IN_PROGRESS         25
-#define COORDINATOR_NOT_AVAILABLE     26
-#define INCONSISTENT_GROUP_PROTOCOL   27
-#define INVALID_SESSION_TIMEOUT       28
-#define GROUP_MAX_SIZE_REACHED        29
-#define GROUP_ID_NOT_FOUND            30
-#define illegal_event                 31
-#define answered_once                 32
-#define grows_once_a_phase            33
-#define somebody_has_rejoined         34
-#define nobody_is_left                35
-#define waits_for_all                 36
-#define lost_write_is_told            37
-#define given_out_when_stored         38
-#define session_range_is_checked      39
-#define gone_group_says_so            40
-#define full_group_refuses            41
-#define protocol_is_shared            42
-#define strangers_are_told            43
-#define the_fenced_are_told           44
-#define id_comes_first                45
-#define unchanged_is_answered_at_once 46
-#define static_returns_in_peace       47
-#define joins_wait                    48
-#define old_generation_is_told        49
-#define rebalance_is_told             50
-#define syncs_wait                    51
-#define assignment_is_given           52
-#define good_requests_are_accepted    53
-#define missing_group_is_told         54
-#define who_joins_is_a_member         55
-#define handed_out_id_is_pending      56
-#define members_go_for_a_reason       57
-#define static_is_replaced            58
-#define rebalance_has_a_reason        59
-#define first_member_waits_for_others 60
-#define waits_for_nobody_else         61
-#define sign_of_life                  62
-#define leader_is_written             63
-#define pending_id_ends               64
-#define stopped_timers_do_nothing     65
-#define timeout_ends_the_phase        66
-#define newcomers_prolong_the_delay   67
-#define late_writes_do_nothing        68
-#define log_is_restored               69
-#define gone_group_lets_go            70
-#define pending_                      71
-#define member_                       72
-#define unknown                       73
-#define fenced                        74
+#define Empty                           1
+#define PreparingRebalance              2
+#define CompletingRebalance             3
+#define Stable                          4
+#define Dead                            5
+#define Loading                         6
+#define empty_                          7
+#define joining                         8
+#define syncing                         9
+#define stable                          10
+#define gone                            11
+#define loading                         12
+#define none                            13
+#define delay                           14
+#define rebalance                       15
+#define sync                            16
+#define nothing                         17
+#define join                            18
+#define waits                           19
+#define NONE                            20
+#define CURRENT_GENERATION              21
+#define STORED_ASSIGNMENT               22
+#define MEMBER_ID_REQUIRED              23
+#define UNKNOWN_MEMBER_ID               24
+#define FENCED_INSTANCE_ID              25
+#define ILLEGAL_GENERATION              26
+#define REBALANCE_IN_PROGRESS           27
+#define NOT_COORDINATOR                 28
+#define COORDINATOR_LOAD_IN_PROGRESS    29
+#define INCONSISTENT_GROUP_PROTOCOL     30
+#define INVALID_SESSION_TIMEOUT         31
+#define GROUP_MAX_SIZE_REACHED          32
+#define GROUP_ID_NOT_FOUND              33
+#define illegal_event                   34
+#define answered_once                   35
+#define grows_once_a_phase              36
+#define somebody_has_rejoined           37
+#define nobody_is_left                  38
+#define waits_for_all                   39
+#define lost_write_is_told              40
+#define given_out_when_stored           41
+#define session_range_is_checked        42
+#define gone_group_says_so              43
+#define loading_group_says_so           44
+#define full_group_refuses              45
+#define protocol_is_shared              46
+#define strangers_are_told              47
+#define the_fenced_are_told             48
+#define id_comes_first                  49
+#define unchanged_is_answered_at_once   50
+#define static_returns_in_peace         51
+#define joins_wait                      52
+#define old_generation_is_told          53
+#define rebalance_is_told               54
+#define syncs_wait                      55
+#define assignment_is_given             56
+#define loading_group_keeps_its_members 57
+#define good_requests_are_accepted      58
+#define missing_group_is_told           59
+#define who_joins_is_a_member           60
+#define handed_out_id_is_pending        61
+#define members_go_for_a_reason         62
+#define static_is_replaced              63
+#define rebalance_has_a_reason          64
+#define first_member_waits_for_others   65
+#define waits_for_nobody_else           66
+#define sign_of_life                    67
+#define leader_is_written               68
+#define pending_id_ends                 69
+#define stopped_timers_do_nothing       70
+#define timeout_ends_the_phase          71
+#define newcomers_prolong_the_delay     72
+#define late_writes_do_nothing          73
+#define log_is_restored                 74
+#define gone_group_lets_go              75
+#define deleted_is_forgotten            76
+#define pending_                        77
+#define member_                         78
+#define unknown                         79
+#define fenced                          80
 
 // Variables. Arrays begin at 0, members and partitions at 1: what lies at 0 is never used.
 byte broker_group = Empty;  // state of broker_group
@@ -163,11 +169,22 @@ byte fault = none;  // the first assertion that failed
 // Rules: G12, G8
 #define holds_session_range_is_checked (fault != session_range_is_checked)
 
-// gone-group-says-so (invariant): A group whose coordinator is gone tells every request so, whoever sends it.
-// Source: Kafka GroupMetadataManager
-// Source: Kafka ClassicGroup.validateOffsetCommit
+// gone-group-says-so (invariant): Who does not coordinate the group tells every request so, whoever sends it.
+// Source: Kafka CoordinatorRuntime.contextOrThrow
 // Rules: G13, G8
 #define holds_gone_group_says_so (fault != gone_group_says_so)
+
+// loading-group-says-so (invariant): Who is still reading the group's log tells every request so, but
+// heartbeats.
+// Source: Kafka CoordinatorRuntime.withActiveContextOrThrow
+// Rules: G13, G8
+#define holds_loading_group_says_so (fault != loading_group_says_so)
+
+// loading-group-keeps-its-members (invariant): A heartbeat to a coordinator that is still reading is answered
+// NONE, so that nobody leaves for it.
+// Source: Kafka GroupCoordinatorService.heartbeat
+// Rules: G13
+#define holds_loading_group_keeps_its_members (fault != loading_group_keeps_its_members)
 
 // full-group-refuses (invariant): A group that is full says so before it looks at protocols and ids.
 // Source: Kafka GroupMetadataManager.acceptJoiningMember
@@ -371,6 +388,12 @@ byte fault = none;  // the first assertion that failed
 // Rules: G13
 #define holds_gone_group_lets_go (fault != gone_group_lets_go)
 
+// deleted-is-forgotten (invariant): Of a group that was deleted nothing is left, pending ids neither: it is
+// Empty, as one that nobody has ever asked for.
+// Source: Kafka GroupMetadataManager.createGroupTombstoneRecordsAndCancelTimers
+// Rules: G13
+#define holds_deleted_is_forgotten (fault != deleted_is_forgotten)
+
 // log-is-restored (invariant): A group that is loaded is what the log's last record says, and nothing else.
 // Source: Kafka GroupMetadataManager.onLoaded
 // Rules: G13
@@ -396,10 +419,15 @@ byte fault = none;  // the first assertion that failed
 // Rules: G13, G9
 #define holds_stable_is_stable ((broker_group == Stable) == (phase == stable))
 
-// dead-is-gone (invariant): Dead: the coordinator is gone, or the group was deleted.
-// Source: Kafka ClassicGroupState
+// dead-is-gone (invariant): Dead: the coordinator is gone.
+// Source: Kafka GroupMetadataManager.onUnloaded
 // Rules: G13
 #define holds_dead_is_gone ((broker_group == Dead) == (phase == gone))
+
+// loading-is-loading (invariant): Loading: the next coordinator reads the log.
+// Source: Kafka CoordinatorRuntime.CoordinatorState
+// Rules: G13
+#define holds_loading_is_loading ((broker_group == Loading) == (phase == loading))
 
 // delay-is-known (invariant): The group knows whether the initial delay runs.
 // Source: KIP-134
@@ -420,7 +448,8 @@ byte fault = none;  // the first assertion that failed
 // group.
 // Source: Kafka GroupMetadataManager.expirePendingSync
 // Rules: G9
-#define holds_unsynced_is_timed ((phase == gone) || !(yet_to_sync[1] || yet_to_sync[2]) || (clock == sync))
+#define holds_unsynced_is_timed ((phase == gone) || (phase == loading) || !(yet_to_sync[1] || \
+    yet_to_sync[2]) || (clock == sync))
 
 // no-timer-for-nobody (invariant): No timer of the group runs while it is Empty.
 // Source: Kafka GroupMetadataManager.completeClassicGroupJoin
@@ -453,8 +482,8 @@ byte fault = none;  // the first assertion that failed
 // new-ones-wait (invariant): Who is new has joined, and waits.
 // Source: Kafka GroupMetadataManager.addMemberThenRebalanceOrCompleteJoin
 // Rules: G1
-#define holds_new_ones_wait (((!is_new[1] || (parked[1] == join) || (phase == gone)) && (!is_new[2] || \
-    (parked[2] == join) || (phase == gone))))
+#define holds_new_ones_wait (((!is_new[1] || (parked[1] == join) || (phase == gone) || (phase == loading)) && \
+    (!is_new[2] || (parked[2] == join) || (phase == gone) || (phase == loading))))
 
 // settled-has-members (invariant): A generation has members.
 // Source: Kafka ClassicGroupState
@@ -521,7 +550,7 @@ byte fault = none;  // the first assertion that failed
 
 // Says once that an invariant was violated or that a state was reached; the search goes on.
 c_code {
-  static char noted[64];
+  static char noted[68];
   static void note(int n, const char *what) {
     if (!noted[n]) { noted[n] = 1; printf("groupspec: %s\n", what); }
   }
@@ -533,75 +562,80 @@ inline look() {
   if :: !holds_session_range_is_checked -> c_code { note(2,
       "violated session-range-is-checked"); } :: else fi;
   if :: !holds_gone_group_says_so -> c_code { note(3, "violated gone-group-says-so"); } :: else fi;
-  if :: !holds_full_group_refuses -> c_code { note(4, "violated full-group-refuses"); } :: else fi;
-  if :: !holds_protocol_is_shared -> c_code { note(5, "violated protocol-is-shared"); } :: else fi;
-  if :: !holds_strangers_are_told -> c_code { note(6, "violated strangers-are-told"); } :: else fi;
-  if :: !holds_the_fenced_are_told -> c_code { note(7, "violated the-fenced-are-told"); } :: else fi;
-  if :: !holds_old_generation_is_told -> c_code { note(8, "violated old-generation-is-told"); } :: else fi;
-  if :: !holds_id_comes_first -> c_code { note(9, "violated id-comes-first"); } :: else fi;
-  if :: !holds_unchanged_is_answered_at_once -> c_code { note(10,
+  if :: !holds_loading_group_says_so -> c_code { note(4, "violated loading-group-says-so"); } :: else fi;
+  if :: !holds_loading_group_keeps_its_members -> c_code { note(5,
+      "violated loading-group-keeps-its-members"); } :: else fi;
+  if :: !holds_full_group_refuses -> c_code { note(6, "violated full-group-refuses"); } :: else fi;
+  if :: !holds_protocol_is_shared -> c_code { note(7, "violated protocol-is-shared"); } :: else fi;
+  if :: !holds_strangers_are_told -> c_code { note(8, "violated strangers-are-told"); } :: else fi;
+  if :: !holds_the_fenced_are_told -> c_code { note(9, "violated the-fenced-are-told"); } :: else fi;
+  if :: !holds_old_generation_is_told -> c_code { note(10, "violated old-generation-is-told"); } :: else fi;
+  if :: !holds_id_comes_first -> c_code { note(11, "violated id-comes-first"); } :: else fi;
+  if :: !holds_unchanged_is_answered_at_once -> c_code { note(12,
       "violated unchanged-is-answered-at-once"); } :: else fi;
-  if :: !holds_static_returns_in_peace -> c_code { note(11, "violated static-returns-in-peace"); } :: else fi;
-  if :: !holds_joins_wait -> c_code { note(12, "violated joins-wait"); } :: else fi;
-  if :: !holds_syncs_wait -> c_code { note(13, "violated syncs-wait"); } :: else fi;
-  if :: !holds_assignment_is_given -> c_code { note(14, "violated assignment-is-given"); } :: else fi;
-  if :: !holds_rebalance_is_told -> c_code { note(15, "violated rebalance-is-told"); } :: else fi;
-  if :: !holds_missing_group_is_told -> c_code { note(16, "violated missing-group-is-told"); } :: else fi;
-  if :: !holds_good_requests_are_accepted -> c_code { note(17,
+  if :: !holds_static_returns_in_peace -> c_code { note(13, "violated static-returns-in-peace"); } :: else fi;
+  if :: !holds_joins_wait -> c_code { note(14, "violated joins-wait"); } :: else fi;
+  if :: !holds_syncs_wait -> c_code { note(15, "violated syncs-wait"); } :: else fi;
+  if :: !holds_assignment_is_given -> c_code { note(16, "violated assignment-is-given"); } :: else fi;
+  if :: !holds_rebalance_is_told -> c_code { note(17, "violated rebalance-is-told"); } :: else fi;
+  if :: !holds_missing_group_is_told -> c_code { note(18, "violated missing-group-is-told"); } :: else fi;
+  if :: !holds_good_requests_are_accepted -> c_code { note(19,
       "violated good-requests-are-accepted"); } :: else fi;
-  if :: !holds_who_joins_is_a_member -> c_code { note(18, "violated who-joins-is-a-member"); } :: else fi;
-  if :: !holds_handed_out_id_is_pending -> c_code { note(19,
+  if :: !holds_who_joins_is_a_member -> c_code { note(20, "violated who-joins-is-a-member"); } :: else fi;
+  if :: !holds_handed_out_id_is_pending -> c_code { note(21,
       "violated handed-out-id-is-pending"); } :: else fi;
-  if :: !holds_pending_id_ends -> c_code { note(20, "violated pending-id-ends"); } :: else fi;
-  if :: !holds_members_go_for_a_reason -> c_code { note(21, "violated members-go-for-a-reason"); } :: else fi;
-  if :: !holds_static_is_replaced -> c_code { note(22, "violated static-is-replaced"); } :: else fi;
-  if :: !holds_rebalance_has_a_reason -> c_code { note(23, "violated rebalance-has-a-reason"); } :: else fi;
-  if :: !holds_first_member_waits_for_others -> c_code { note(24,
+  if :: !holds_pending_id_ends -> c_code { note(22, "violated pending-id-ends"); } :: else fi;
+  if :: !holds_members_go_for_a_reason -> c_code { note(23, "violated members-go-for-a-reason"); } :: else fi;
+  if :: !holds_static_is_replaced -> c_code { note(24, "violated static-is-replaced"); } :: else fi;
+  if :: !holds_rebalance_has_a_reason -> c_code { note(25, "violated rebalance-has-a-reason"); } :: else fi;
+  if :: !holds_first_member_waits_for_others -> c_code { note(26,
       "violated first-member-waits-for-others"); } :: else fi;
-  if :: !holds_newcomers_prolong_the_delay -> c_code { note(25,
+  if :: !holds_newcomers_prolong_the_delay -> c_code { note(27,
       "violated newcomers-prolong-the-delay"); } :: else fi;
-  if :: !holds_waits_for_nobody_else -> c_code { note(26, "violated waits-for-nobody-else"); } :: else fi;
-  if :: !holds_waits_for_all -> c_code { note(27, "violated waits-for-all"); } :: else fi;
-  if :: !holds_timeout_ends_the_phase -> c_code { note(28, "violated timeout-ends-the-phase"); } :: else fi;
-  if :: !holds_somebody_has_rejoined -> c_code { note(29, "violated somebody-has-rejoined"); } :: else fi;
-  if :: !holds_nobody_is_left -> c_code { note(30, "violated nobody-is-left"); } :: else fi;
-  if :: !holds_grows_once_a_phase -> c_code { note(31, "violated grows-once-a-phase"); } :: else fi;
-  if :: !holds_leader_is_written -> c_code { note(32, "violated leader-is-written"); } :: else fi;
-  if :: !holds_given_out_when_stored -> c_code { note(33, "violated given-out-when-stored"); } :: else fi;
-  if :: !holds_lost_write_is_told -> c_code { note(34, "violated lost-write-is-told"); } :: else fi;
-  if :: !holds_late_writes_do_nothing -> c_code { note(35, "violated late-writes-do-nothing"); } :: else fi;
-  if :: !holds_sign_of_life -> c_code { note(36, "violated sign-of-life"); } :: else fi;
-  if :: !holds_stopped_timers_do_nothing -> c_code { note(37,
+  if :: !holds_waits_for_nobody_else -> c_code { note(28, "violated waits-for-nobody-else"); } :: else fi;
+  if :: !holds_waits_for_all -> c_code { note(29, "violated waits-for-all"); } :: else fi;
+  if :: !holds_timeout_ends_the_phase -> c_code { note(30, "violated timeout-ends-the-phase"); } :: else fi;
+  if :: !holds_somebody_has_rejoined -> c_code { note(31, "violated somebody-has-rejoined"); } :: else fi;
+  if :: !holds_nobody_is_left -> c_code { note(32, "violated nobody-is-left"); } :: else fi;
+  if :: !holds_grows_once_a_phase -> c_code { note(33, "violated grows-once-a-phase"); } :: else fi;
+  if :: !holds_leader_is_written -> c_code { note(34, "violated leader-is-written"); } :: else fi;
+  if :: !holds_given_out_when_stored -> c_code { note(35, "violated given-out-when-stored"); } :: else fi;
+  if :: !holds_lost_write_is_told -> c_code { note(36, "violated lost-write-is-told"); } :: else fi;
+  if :: !holds_late_writes_do_nothing -> c_code { note(37, "violated late-writes-do-nothing"); } :: else fi;
+  if :: !holds_sign_of_life -> c_code { note(38, "violated sign-of-life"); } :: else fi;
+  if :: !holds_stopped_timers_do_nothing -> c_code { note(39,
       "violated stopped-timers-do-nothing"); } :: else fi;
-  if :: !holds_gone_group_lets_go -> c_code { note(38, "violated gone-group-lets-go"); } :: else fi;
-  if :: !holds_log_is_restored -> c_code { note(39, "violated log-is-restored"); } :: else fi;
-  if :: !holds_empty_is_empty -> c_code { note(40, "violated empty-is-empty"); } :: else fi;
-  if :: !holds_preparing_is_joining -> c_code { note(41, "violated preparing-is-joining"); } :: else fi;
-  if :: !holds_completing_is_syncing -> c_code { note(42, "violated completing-is-syncing"); } :: else fi;
-  if :: !holds_stable_is_stable -> c_code { note(43, "violated stable-is-stable"); } :: else fi;
-  if :: !holds_dead_is_gone -> c_code { note(44, "violated dead-is-gone"); } :: else fi;
-  if :: !holds_delay_is_known -> c_code { note(45, "violated delay-is-known"); } :: else fi;
-  if :: !holds_join_phase_is_timed -> c_code { note(46, "violated join-phase-is-timed"); } :: else fi;
-  if :: !holds_sync_phase_is_timed -> c_code { note(47, "violated sync-phase-is-timed"); } :: else fi;
-  if :: !holds_unsynced_is_timed -> c_code { note(48, "violated unsynced-is-timed"); } :: else fi;
-  if :: !holds_no_timer_for_nobody -> c_code { note(49, "violated no-timer-for-nobody"); } :: else fi;
-  if :: !holds_joins_wait_in_the_join_phase -> c_code { note(50,
+  if :: !holds_gone_group_lets_go -> c_code { note(40, "violated gone-group-lets-go"); } :: else fi;
+  if :: !holds_deleted_is_forgotten -> c_code { note(41, "violated deleted-is-forgotten"); } :: else fi;
+  if :: !holds_log_is_restored -> c_code { note(42, "violated log-is-restored"); } :: else fi;
+  if :: !holds_empty_is_empty -> c_code { note(43, "violated empty-is-empty"); } :: else fi;
+  if :: !holds_preparing_is_joining -> c_code { note(44, "violated preparing-is-joining"); } :: else fi;
+  if :: !holds_completing_is_syncing -> c_code { note(45, "violated completing-is-syncing"); } :: else fi;
+  if :: !holds_stable_is_stable -> c_code { note(46, "violated stable-is-stable"); } :: else fi;
+  if :: !holds_dead_is_gone -> c_code { note(47, "violated dead-is-gone"); } :: else fi;
+  if :: !holds_loading_is_loading -> c_code { note(48, "violated loading-is-loading"); } :: else fi;
+  if :: !holds_delay_is_known -> c_code { note(49, "violated delay-is-known"); } :: else fi;
+  if :: !holds_join_phase_is_timed -> c_code { note(50, "violated join-phase-is-timed"); } :: else fi;
+  if :: !holds_sync_phase_is_timed -> c_code { note(51, "violated sync-phase-is-timed"); } :: else fi;
+  if :: !holds_unsynced_is_timed -> c_code { note(52, "violated unsynced-is-timed"); } :: else fi;
+  if :: !holds_no_timer_for_nobody -> c_code { note(53, "violated no-timer-for-nobody"); } :: else fi;
+  if :: !holds_joins_wait_in_the_join_phase -> c_code { note(54,
       "violated joins-wait-in-the-join-phase"); } :: else fi;
-  if :: !holds_syncs_wait_in_the_sync_phase -> c_code { note(51,
+  if :: !holds_syncs_wait_in_the_sync_phase -> c_code { note(55,
       "violated syncs-wait-in-the-sync-phase"); } :: else fi;
-  if :: !holds_only_members_wait -> c_code { note(52, "violated only-members-wait"); } :: else fi;
-  if :: !holds_pending_or_member -> c_code { note(53, "violated pending-or-member"); } :: else fi;
-  if :: !holds_new_ones_wait -> c_code { note(54, "violated new-ones-wait"); } :: else fi;
-  if :: !holds_settled_has_members -> c_code { note(55, "violated settled-has-members"); } :: else fi;
-  if :: !holds_empty_has_none -> c_code { note(56, "violated empty-has-none"); } :: else fi;
-  if :: !holds_stable_is_stored -> c_code { note(57, "violated stable-is-stored"); } :: else fi;
-  if :: holds_reaches_a_pending_holdup -> c_code { note(58, "reached reaches-a-pending-holdup"); } :: else fi;
-  if :: holds_reaches_a_static_holdup -> c_code { note(59, "reached reaches-a-static-holdup"); } :: else fi;
-  if :: holds_reaches_a_late_write -> c_code { note(60, "reached reaches-a-late-write"); } :: else fi;
-  if :: holds_reaches_stable_unsynced -> c_code { note(61, "reached reaches-stable-unsynced"); } :: else fi;
-  if :: holds_reaches_a_prolonged_delay -> c_code { note(62,
+  if :: !holds_only_members_wait -> c_code { note(56, "violated only-members-wait"); } :: else fi;
+  if :: !holds_pending_or_member -> c_code { note(57, "violated pending-or-member"); } :: else fi;
+  if :: !holds_new_ones_wait -> c_code { note(58, "violated new-ones-wait"); } :: else fi;
+  if :: !holds_settled_has_members -> c_code { note(59, "violated settled-has-members"); } :: else fi;
+  if :: !holds_empty_has_none -> c_code { note(60, "violated empty-has-none"); } :: else fi;
+  if :: !holds_stable_is_stored -> c_code { note(61, "violated stable-is-stored"); } :: else fi;
+  if :: holds_reaches_a_pending_holdup -> c_code { note(62, "reached reaches-a-pending-holdup"); } :: else fi;
+  if :: holds_reaches_a_static_holdup -> c_code { note(63, "reached reaches-a-static-holdup"); } :: else fi;
+  if :: holds_reaches_a_late_write -> c_code { note(64, "reached reaches-a-late-write"); } :: else fi;
+  if :: holds_reaches_stable_unsynced -> c_code { note(65, "reached reaches-stable-unsynced"); } :: else fi;
+  if :: holds_reaches_a_prolonged_delay -> c_code { note(66,
       "reached reaches-a-prolonged-delay"); } :: else fi;
-  if :: holds_reaches_a_lost_generation -> c_code { note(63,
+  if :: holds_reaches_a_lost_generation -> c_code { note(67,
       "reached reaches-a-lost-generation"); } :: else fi;
   skip
 }
@@ -733,13 +767,27 @@ c_code { static void broker_group_group_join(int i, int requester, int fresh_ins
       now.fault = answered_once;
     }
     now.outcome = INVALID_SESSION_TIMEOUT;
+  } else if ((now.broker_group == Loading) && !in_session_range) {
+    /* Loading.group_join.1 [G12 G8] */
+    now.acted = 1;
+    if ((now.fault == none) && !(now.outcome == none)) {
+      now.fault = answered_once;
+    }
+    now.outcome = INVALID_SESSION_TIMEOUT;
   } else if ((now.broker_group == Dead) && in_session_range) {
     /* Dead.group_join.2 [G13 G8] */
     now.acted = 1;
     if ((now.fault == none) && !(now.outcome == none)) {
       now.fault = answered_once;
     }
-    now.outcome = COORDINATOR_NOT_AVAILABLE;
+    now.outcome = NOT_COORDINATOR;
+  } else if ((now.broker_group == Loading) && in_session_range) {
+    /* Loading.group_join.2 [G13 G8] */
+    now.acted = 1;
+    if ((now.fault == none) && !(now.outcome == none)) {
+      now.fault = answered_once;
+    }
+    now.outcome = COORDINATOR_LOAD_IN_PROGRESS;
   } else if ((now.broker_group == Empty) && in_session_range && !has_room && (requester != member_)) {
     /* Empty.group_join.2 [G8] */
     now.acted = 1;
@@ -1614,7 +1662,14 @@ c_code { static void broker_group_group_sync(int i, int requester, int generatio
     if ((now.fault == none) && !(now.outcome == none)) {
       now.fault = answered_once;
     }
-    now.outcome = COORDINATOR_NOT_AVAILABLE;
+    now.outcome = NOT_COORDINATOR;
+  } else if (now.broker_group == Loading) {
+    /* Loading.group_sync.1 [G13 G8] */
+    now.acted = 1;
+    if ((now.fault == none) && !(now.outcome == none)) {
+      now.fault = answered_once;
+    }
+    now.outcome = COORDINATOR_LOAD_IN_PROGRESS;
   } else if ((now.broker_group == PreparingRebalance) && (requester == member_) && !generation_matches) {
     /* PreparingRebalance.group_sync.3 [G8] */
     now.acted = 1;
@@ -1851,7 +1906,14 @@ c_code { static void broker_group_group_heartbeat(int i, int requester, int gene
     if ((now.fault == none) && !(now.outcome == none)) {
       now.fault = answered_once;
     }
-    now.outcome = COORDINATOR_NOT_AVAILABLE;
+    now.outcome = NOT_COORDINATOR;
+  } else if (now.broker_group == Loading) {
+    /* Loading.group_heartbeat.1 [G13] */
+    now.acted = 1;
+    if ((now.fault == none) && !(now.outcome == none)) {
+      now.fault = answered_once;
+    }
+    now.outcome = NONE;
   } else if ((now.broker_group == PreparingRebalance) && (requester == member_) && !generation_matches) {
     /* PreparingRebalance.group_heartbeat.2 [G8] */
     now.acted = 1;
@@ -2043,7 +2105,14 @@ c_code { static void broker_group_group_commit(int i, int requester, int generat
     if ((now.fault == none) && !(now.outcome == none)) {
       now.fault = answered_once;
     }
-    now.outcome = COORDINATOR_NOT_AVAILABLE;
+    now.outcome = NOT_COORDINATOR;
+  } else if (now.broker_group == Loading) {
+    /* Loading.group_commit.1 [G13 G8] */
+    now.acted = 1;
+    if ((now.fault == none) && !(now.outcome == none)) {
+      now.fault = answered_once;
+    }
+    now.outcome = COORDINATOR_LOAD_IN_PROGRESS;
   } else if ((now.broker_group == PreparingRebalance) && (requester == member_) && !generation_matches) {
     /* PreparingRebalance.group_commit.4 [G8] */
     now.acted = 1;
@@ -2076,7 +2145,14 @@ c_code { static void broker_group_group_leave(int i, int requester, int replaces
     if ((now.fault == none) && !(now.outcome == none)) {
       now.fault = answered_once;
     }
-    now.outcome = COORDINATOR_NOT_AVAILABLE;
+    now.outcome = NOT_COORDINATOR;
+  } else if (now.broker_group == Loading) {
+    /* Loading.group_leave.1 [G13 G8] */
+    now.acted = 1;
+    if ((now.fault == none) && !(now.outcome == none)) {
+      now.fault = answered_once;
+    }
+    now.outcome = COORDINATOR_LOAD_IN_PROGRESS;
   } else if ((now.broker_group == Empty) && ((requester == unknown) || ((requester == none) &&
       !replaces_static))) {
     /* Empty.group_leave.1 [G8 G13] */
@@ -2477,13 +2553,24 @@ c_code { static void broker_group_group_unloaded(void) {
     now.acted = 1;
     now.clock = none;
     now.newcomer = 0;
+  } else if (now.broker_group == Loading) {
+    /* Loading.group_unloaded.1 [G13] */
+    now.broker_group = Dead;
   }
 } }
 
-// broker_group hears: the next coordinator has read the group's last record; without one, a group of that name begins
+// broker_group hears: the next coordinator begins to read its part of the log
+c_code { static void broker_group_group_loading(void) {
+  if (now.broker_group == Dead) {
+    /* Dead.group_loading.1 [G13] */
+    now.broker_group = Loading;
+  }
+} }
+
+// broker_group hears: it has read the group's last record; without one, a group of that name begins
 c_code { static void broker_group_group_loaded(int members_stored) {
-  if ((now.broker_group == Dead) && members_stored) {
-    /* Dead.group_loaded.1 [G13] */
+  if ((now.broker_group == Loading) && members_stored) {
+    /* Loading.group_loaded.1 [G13] */
     now.broker_group = Stable;
     now.acted = 1;
     now.phase = ((now.logged[1] || now.logged[2]) ? stable : empty_);
@@ -2494,8 +2581,8 @@ c_code { static void broker_group_group_loaded(int members_stored) {
       now.member[j] = now.logged[j];
       now.pending[j] = 0;
     }
-  } else if ((now.broker_group == Dead) && !members_stored) {
-    /* Dead.group_loaded.2 [G13] */
+  } else if ((now.broker_group == Loading) && !members_stored) {
+    /* Loading.group_loaded.2 [G13] */
     now.broker_group = Empty;
     now.acted = 1;
     now.phase = ((now.logged[1] || now.logged[2]) ? stable : empty_);
@@ -2509,16 +2596,19 @@ c_code { static void broker_group_group_loaded(int members_stored) {
   }
 } }
 
-// broker_group hears: DeleteGroups, or the last offset of an Empty group expired
+// broker_group hears: DeleteGroups, or the last offset of an Empty group expired: it is no longer in the log
 c_code { static void broker_group_group_deleted(void) {
   if (now.broker_group == Empty) {
     /* Empty.group_deleted.1 [G13] */
-    now.broker_group = Dead;
-    /* stop_timers */
-    now.initial_delay = 0;
     now.acted = 1;
-    now.clock = none;
-    now.newcomer = 0;
+    now.phase = ((now.logged[1] || now.logged[2]) ? stable : empty_);
+    for (int j = 1; j <= MEMBERS; j++) {
+      now.is_new[j] = 0;
+      now.parked[j] = nothing;
+      now.yet_to_sync[j] = 0;
+      now.member[j] = now.logged[j];
+      now.pending[j] = 0;
+    }
   }
 } }
 
@@ -2532,8 +2622,12 @@ c_code { static void after_group_join(int i, int requester, int fresh_instance, 
       now.fault = session_range_is_checked;
     }
   } else if (now.before == gone) {
-    if (now.outcome != COORDINATOR_NOT_AVAILABLE) {
+    if (now.outcome != NOT_COORDINATOR) {
       now.fault = gone_group_says_so;
+    }
+  } else if (now.before == loading) {
+    if (now.outcome != COORDINATOR_LOAD_IN_PROGRESS) {
+      now.fault = loading_group_says_so;
     }
   } else if (!has_room) {
     if (now.outcome != GROUP_MAX_SIZE_REACHED) {
@@ -2606,8 +2700,12 @@ c_code { static void after_group_sync(int i, int requester, int generation_match
     int is_leader) {
   if (now.fault != none) {
   } else if (now.before == gone) {
-    if (now.outcome != COORDINATOR_NOT_AVAILABLE) {
+    if (now.outcome != NOT_COORDINATOR) {
       now.fault = gone_group_says_so;
+    }
+  } else if (now.before == loading) {
+    if (now.outcome != COORDINATOR_LOAD_IN_PROGRESS) {
+      now.fault = loading_group_says_so;
     }
   } else if (requester == fenced) {
     if (now.outcome != FENCED_INSTANCE_ID) {
@@ -2656,8 +2754,12 @@ c_code { static void after_group_sync(int i, int requester, int generation_match
 c_code { static void after_group_heartbeat(int i, int requester, int generation_matches) {
   if (now.fault != none) {
   } else if (now.before == gone) {
-    if (now.outcome != COORDINATOR_NOT_AVAILABLE) {
+    if (now.outcome != NOT_COORDINATOR) {
       now.fault = gone_group_says_so;
+    }
+  } else if (now.before == loading) {
+    if (now.outcome != NONE) {
+      now.fault = loading_group_keeps_its_members;
     }
   } else if (requester == fenced) {
     if (now.outcome != FENCED_INSTANCE_ID) {
@@ -2680,8 +2782,8 @@ c_code { static void after_group_heartbeat(int i, int requester, int generation_
       now.fault = good_requests_are_accepted;
     }
   }
-  if ((now.fault == none) && !(now.kept == ((now.outcome == NONE) ||
-      (now.outcome == REBALANCE_IN_PROGRESS)))) {
+  if ((now.fault == none) && !(now.kept == ((now.before != loading) && ((now.outcome == NONE) ||
+      (now.outcome == REBALANCE_IN_PROGRESS))))) {
     now.fault = sign_of_life;
   }
 } }
@@ -2691,8 +2793,12 @@ c_code { static void after_group_commit(int i, int requester, int generation_mat
     int told_of_missing_group) {
   if (now.fault != none) {
   } else if (now.before == gone) {
-    if (now.outcome != COORDINATOR_NOT_AVAILABLE) {
+    if (now.outcome != NOT_COORDINATOR) {
       now.fault = gone_group_says_so;
+    }
+  } else if (now.before == loading) {
+    if (now.outcome != COORDINATOR_LOAD_IN_PROGRESS) {
+      now.fault = loading_group_says_so;
     }
   } else if ((now.before == empty_) && (requester == none)) {
     if (now.outcome != NONE) {
@@ -2736,8 +2842,12 @@ c_code { static void after_group_commit(int i, int requester, int generation_mat
 c_code { static void after_group_leave(int i, int requester, int replaces_static) {
   if (now.fault != none) {
   } else if (now.before == gone) {
-    if (now.outcome != COORDINATOR_NOT_AVAILABLE) {
+    if (now.outcome != NOT_COORDINATOR) {
       now.fault = gone_group_says_so;
+    }
+  } else if (now.before == loading) {
+    if (now.outcome != COORDINATOR_LOAD_IN_PROGRESS) {
+      now.fault = loading_group_says_so;
     }
   } else if (requester == fenced) {
     if (now.outcome != FENCED_INSTANCE_ID) {
@@ -2776,25 +2886,28 @@ c_code { static void after_group_leave(int i, int requester, int replaces_static
 
 // what must hold after group_session_expired
 c_code { static void after_group_session_expired(int i, int requester, int waits_) {
-  if ((now.fault == none) && !((now.removed == ((requester == member_) && !waits_ &&
-      (now.before != gone))) && !(now.removed && now.member[i]))) {
+  if ((now.fault == none) && !((now.removed == ((requester == member_) && !waits_ && (now.before != gone) &&
+      (now.before != loading))) && !(now.removed && now.member[i]))) {
     now.fault = members_go_for_a_reason;
   }
-  if ((now.fault == none) && !(!((requester == pending_) && (now.before != gone)) || !now.pending[i])) {
+  if ((now.fault == none) && !(!((requester == pending_) && (now.before != gone) &&
+      (now.before != loading)) || !now.pending[i])) {
     now.fault = pending_id_ends;
   }
   if ((now.fault == none) && !(now.begun == ((requester == member_) && !waits_ && (now.before != gone) &&
-      ((now.before == syncing) || (now.before == stable))))) {
+      (now.before != loading) && ((now.before == syncing) || (now.before == stable))))) {
     now.fault = rebalance_has_a_reason;
   }
-  if ((now.fault == none) && !(!(((requester == member_) && !waits_ && (now.before != gone)) ||
-      ((requester == pending_) && (now.before != gone))) || !((now.phase == joining) && (((!now.member[1] ||
+  if ((now.fault == none) && !(!(((requester == member_) && !waits_ && (now.before != gone) &&
+      (now.before != loading)) || ((requester == pending_) && (now.before != gone) &&
+      (now.before != loading))) || !((now.phase == joining) && (((!now.member[1] ||
       (now.parked[1] == join)) && !now.pending[1]) && ((!now.member[2] || (now.parked[2] == join)) &&
       !now.pending[2]))))) {
     now.fault = waits_for_nobody_else;
   }
-  if ((now.fault == none) && !(((requester == member_) && !waits_ && (now.before != gone)) ||
-      ((requester == pending_) && (now.before != gone)) || !now.acted)) {
+  if ((now.fault == none) && !(((requester == member_) && !waits_ && (now.before != gone) &&
+      (now.before != loading)) || ((requester == pending_) && (now.before != gone) &&
+      (now.before != loading)) || !now.acted)) {
     now.fault = stopped_timers_do_nothing;
   }
 } }
@@ -2884,8 +2997,9 @@ c_code { static void after_group_unloaded(void) {
 
 // what must hold after group_deleted
 c_code { static void after_group_deleted(void) {
-  if ((now.fault == none) && !(now.clock == none)) {
-    now.fault = gone_group_lets_go;
+  if ((now.fault == none) && !((now.phase == empty_) && (now.clock == none) && ((!now.member[1] &&
+      !now.pending[1]) && (!now.member[2] && !now.pending[2])))) {
+    now.fault = deleted_is_forgotten;
   }
 } }
 
@@ -2929,104 +3043,120 @@ active proctype system() {
        d_step { look() }
        if
        // join_no_id_not_in_session_range_not_has_room_not_protocol_accepted: JoinGroup [message]
-       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 0, 1, 0, 0, 0, 0, 0, 0);
             after_group_join(1, none, 0, 0, 1, 0, 0, 0, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 0, 1, 0, 0, 0, 0, 0, 0);
             after_group_join(2, none, 0, 0, 1, 0, 0, 0, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_not_in_session_range_not_has_room: JoinGroup [message]
-       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 0, 1, 0, 0, 1, 0, 0, 0);
             after_group_join(1, none, 0, 0, 1, 0, 0, 1, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 0, 1, 0, 0, 1, 0, 0, 0);
             after_group_join(2, none, 0, 0, 1, 0, 0, 1, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_not_in_session_range_not_protocol_accepted: JoinGroup [message]
-       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 0, 1, 0, 1, 0, 0, 0, 0);
             after_group_join(1, none, 0, 0, 1, 0, 1, 0, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 0, 1, 0, 1, 0, 0, 0, 0);
             after_group_join(2, none, 0, 0, 1, 0, 1, 0, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_not_in_session_range: JoinGroup [message]
-       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 0, 1, 0, 1, 1, 0, 0, 0);
             after_group_join(1, none, 0, 0, 1, 0, 1, 1, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 0, 1, 0, 1, 1, 0, 0, 0);
             after_group_join(2, none, 0, 0, 1, 0, 1, 1, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_not_has_room_not_protocol_accepted: JoinGroup [message]
-       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 0, 1, 1, 0, 0, 0, 0, 0);
             after_group_join(1, none, 0, 0, 1, 1, 0, 0, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 0, 1, 1, 0, 0, 0, 0, 0);
             after_group_join(2, none, 0, 0, 1, 1, 0, 0, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_not_has_room: JoinGroup [message]
-       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 0, 1, 1, 0, 1, 0, 0, 0);
             after_group_join(1, none, 0, 0, 1, 1, 0, 1, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 0, 1, 1, 0, 1, 0, 0, 0);
             after_group_join(2, none, 0, 0, 1, 1, 0, 1, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_not_protocol_accepted: JoinGroup [message]
-       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 0, 1, 1, 1, 0, 0, 0, 0);
             after_group_join(1, none, 0, 0, 1, 1, 1, 0, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 0, 1, 1, 1, 0, 0, 0, 0);
             after_group_join(2, none, 0, 0, 1, 1, 1, 0, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id: JoinGroup [message]
-       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 0, 1, 1, 1, 1, 0, 0, 0);
             after_group_join(1, none, 0, 0, 1, 1, 1, 1, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 0, 1, 1, 1, 1, 0, 0, 0);
             after_group_join(2, none, 0, 0, 1, 1, 1, 1, 0, 0, 0);
@@ -3034,312 +3164,360 @@ active proctype system() {
           } }
        // join_no_id_not_requires_member_id_not_in_session_range_not_has_room_not_protocol_accepted: JoinGroup
        // [message]
-       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 0, 0, 0, 0, 0, 0, 0, 0);
             after_group_join(1, none, 0, 0, 0, 0, 0, 0, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 0, 0, 0, 0, 0, 0, 0, 0);
             after_group_join(2, none, 0, 0, 0, 0, 0, 0, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_not_requires_member_id_not_in_session_range_not_has_room: JoinGroup [message]
-       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 0, 0, 0, 0, 1, 0, 0, 0);
             after_group_join(1, none, 0, 0, 0, 0, 0, 1, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 0, 0, 0, 0, 1, 0, 0, 0);
             after_group_join(2, none, 0, 0, 0, 0, 0, 1, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_not_requires_member_id_not_in_session_range_not_protocol_accepted: JoinGroup [message]
-       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 0, 0, 0, 1, 0, 0, 0, 0);
             after_group_join(1, none, 0, 0, 0, 0, 1, 0, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 0, 0, 0, 1, 0, 0, 0, 0);
             after_group_join(2, none, 0, 0, 0, 0, 1, 0, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_not_requires_member_id_not_in_session_range: JoinGroup [message]
-       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 0, 0, 0, 1, 1, 0, 0, 0);
             after_group_join(1, none, 0, 0, 0, 0, 1, 1, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 0, 0, 0, 1, 1, 0, 0, 0);
             after_group_join(2, none, 0, 0, 0, 0, 1, 1, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_not_requires_member_id_not_has_room_not_protocol_accepted: JoinGroup [message]
-       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 0, 0, 1, 0, 0, 0, 0, 0);
             after_group_join(1, none, 0, 0, 0, 1, 0, 0, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 0, 0, 1, 0, 0, 0, 0, 0);
             after_group_join(2, none, 0, 0, 0, 1, 0, 0, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_not_requires_member_id_not_has_room: JoinGroup [message]
-       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 0, 0, 1, 0, 1, 0, 0, 0);
             after_group_join(1, none, 0, 0, 0, 1, 0, 1, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 0, 0, 1, 0, 1, 0, 0, 0);
             after_group_join(2, none, 0, 0, 0, 1, 0, 1, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_not_requires_member_id_not_protocol_accepted: JoinGroup [message]
-       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 0, 0, 1, 1, 0, 0, 0, 0);
             after_group_join(1, none, 0, 0, 0, 1, 1, 0, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 0, 0, 1, 1, 0, 0, 0, 0);
             after_group_join(2, none, 0, 0, 0, 1, 1, 0, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_not_requires_member_id: JoinGroup [message]
-       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 0, 0, 1, 1, 1, 0, 0, 0);
             after_group_join(1, none, 0, 0, 0, 1, 1, 1, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 0, 0, 1, 1, 1, 0, 0, 0);
             after_group_join(2, none, 0, 0, 0, 1, 1, 1, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_fresh_instance_not_in_session_range_not_has_room_not_protocol_accepted: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (!member[1] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (!member[1] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 1, 0, 1, 0, 0, 0, 0, 0, 0);
             after_group_join(1, none, 1, 0, 1, 0, 0, 0, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (!member[2] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (!member[2] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 1, 0, 1, 0, 0, 0, 0, 0, 0);
             after_group_join(2, none, 1, 0, 1, 0, 0, 0, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_fresh_instance_not_in_session_range_not_has_room: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (!member[1] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (!member[1] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 1, 0, 1, 0, 0, 1, 0, 0, 0);
             after_group_join(1, none, 1, 0, 1, 0, 0, 1, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (!member[2] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (!member[2] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 1, 0, 1, 0, 0, 1, 0, 0, 0);
             after_group_join(2, none, 1, 0, 1, 0, 0, 1, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_fresh_instance_not_in_session_range_not_protocol_accepted: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (!member[1] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (!member[1] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 1, 0, 1, 0, 1, 0, 0, 0, 0);
             after_group_join(1, none, 1, 0, 1, 0, 1, 0, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (!member[2] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (!member[2] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 1, 0, 1, 0, 1, 0, 0, 0, 0);
             after_group_join(2, none, 1, 0, 1, 0, 1, 0, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_fresh_instance_not_in_session_range: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (!member[1] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (!member[1] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 1, 0, 1, 0, 1, 1, 0, 0, 0);
             after_group_join(1, none, 1, 0, 1, 0, 1, 1, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (!member[2] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (!member[2] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 1, 0, 1, 0, 1, 1, 0, 0, 0);
             after_group_join(2, none, 1, 0, 1, 0, 1, 1, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_fresh_instance_not_has_room_not_protocol_accepted: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (!member[1] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (!member[1] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 1, 0, 1, 1, 0, 0, 0, 0, 0);
             after_group_join(1, none, 1, 0, 1, 1, 0, 0, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (!member[2] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (!member[2] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 1, 0, 1, 1, 0, 0, 0, 0, 0);
             after_group_join(2, none, 1, 0, 1, 1, 0, 0, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_fresh_instance_not_has_room: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (!member[1] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (!member[1] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 1, 0, 1, 1, 0, 1, 0, 0, 0);
             after_group_join(1, none, 1, 0, 1, 1, 0, 1, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (!member[2] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (!member[2] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 1, 0, 1, 1, 0, 1, 0, 0, 0);
             after_group_join(2, none, 1, 0, 1, 1, 0, 1, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_fresh_instance_not_protocol_accepted: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (!member[1] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (!member[1] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 1, 0, 1, 1, 1, 0, 0, 0, 0);
             after_group_join(1, none, 1, 0, 1, 1, 1, 0, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (!member[2] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (!member[2] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 1, 0, 1, 1, 1, 0, 0, 0, 0);
             after_group_join(2, none, 1, 0, 1, 1, 1, 0, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_fresh_instance: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (!member[1] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (!member[1] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 1, 0, 1, 1, 1, 1, 0, 0, 0);
             after_group_join(1, none, 1, 0, 1, 1, 1, 1, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (!member[2] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (!member[2] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 1, 0, 1, 1, 1, 1, 0, 0, 0);
             after_group_join(2, none, 1, 0, 1, 1, 1, 1, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_replaces_static_not_in_session_range_not_has_room_not_protocol_accepted: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 1, 1, 0, 0, 0, 0, 0, 0);
             after_group_join(1, none, 0, 1, 1, 0, 0, 0, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 1, 1, 0, 0, 0, 0, 0, 0);
             after_group_join(2, none, 0, 1, 1, 0, 0, 0, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_replaces_static_not_in_session_range_not_has_room: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 1, 1, 0, 0, 1, 0, 0, 0);
             after_group_join(1, none, 0, 1, 1, 0, 0, 1, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 1, 1, 0, 0, 1, 0, 0, 0);
             after_group_join(2, none, 0, 1, 1, 0, 0, 1, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_replaces_static_not_in_session_range_not_protocol_accepted: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 1, 1, 0, 1, 0, 0, 0, 0);
             after_group_join(1, none, 0, 1, 1, 0, 1, 0, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 1, 1, 0, 1, 0, 0, 0, 0);
             after_group_join(2, none, 0, 1, 1, 0, 1, 0, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_replaces_static_not_in_session_range: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 1, 1, 0, 1, 1, 0, 0, 0);
             after_group_join(1, none, 0, 1, 1, 0, 1, 1, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 1, 1, 0, 1, 1, 0, 0, 0);
             after_group_join(2, none, 0, 1, 1, 0, 1, 1, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_replaces_static_not_has_room_not_protocol_accepted: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 1, 1, 1, 0, 0, 0, 0, 0);
             after_group_join(1, none, 0, 1, 1, 1, 0, 0, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 1, 1, 1, 0, 0, 0, 0, 0);
             after_group_join(2, none, 0, 1, 1, 1, 0, 0, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_replaces_static_not_has_room: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 1, 1, 1, 0, 1, 0, 0, 0);
             after_group_join(1, none, 0, 1, 1, 1, 0, 1, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 1, 1, 1, 0, 1, 0, 0, 0);
             after_group_join(2, none, 0, 1, 1, 1, 0, 1, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_replaces_static_not_protocol_accepted: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 1, 1, 1, 1, 0, 0, 0, 0);
             after_group_join(1, none, 0, 1, 1, 1, 1, 0, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 1, 1, 1, 1, 0, 0, 0, 0);
             after_group_join(2, none, 0, 1, 1, 1, 1, 0, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_replaces_static: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 1, 1, 1, 1, 1, 0, 0, 0);
             after_group_join(1, none, 0, 1, 1, 1, 1, 1, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 1, 1, 1, 1, 1, 0, 0, 0);
             after_group_join(2, none, 0, 1, 1, 1, 1, 1, 0, 0, 0);
@@ -3347,104 +3525,120 @@ active proctype system() {
           } }
        // join_no_id_replaces_static_not_in_session_range_not_has_room_not_protocol_accepted_protocol_changes:
        // JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 1, 1, 0, 0, 0, 0, 1, 0);
             after_group_join(1, none, 0, 1, 1, 0, 0, 0, 0, 1, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 1, 1, 0, 0, 0, 0, 1, 0);
             after_group_join(2, none, 0, 1, 1, 0, 0, 0, 0, 1, 0);
             event_is_over();
           } }
        // join_no_id_replaces_static_not_in_session_range_not_has_room_protocol_changes: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 1, 1, 0, 0, 1, 0, 1, 0);
             after_group_join(1, none, 0, 1, 1, 0, 0, 1, 0, 1, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 1, 1, 0, 0, 1, 0, 1, 0);
             after_group_join(2, none, 0, 1, 1, 0, 0, 1, 0, 1, 0);
             event_is_over();
           } }
        // join_no_id_replaces_static_not_in_session_range_not_protocol_accepted_protocol_changes: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 1, 1, 0, 1, 0, 0, 1, 0);
             after_group_join(1, none, 0, 1, 1, 0, 1, 0, 0, 1, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 1, 1, 0, 1, 0, 0, 1, 0);
             after_group_join(2, none, 0, 1, 1, 0, 1, 0, 0, 1, 0);
             event_is_over();
           } }
        // join_no_id_replaces_static_not_in_session_range_protocol_changes: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 1, 1, 0, 1, 1, 0, 1, 0);
             after_group_join(1, none, 0, 1, 1, 0, 1, 1, 0, 1, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 1, 1, 0, 1, 1, 0, 1, 0);
             after_group_join(2, none, 0, 1, 1, 0, 1, 1, 0, 1, 0);
             event_is_over();
           } }
        // join_no_id_replaces_static_not_has_room_not_protocol_accepted_protocol_changes: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 1, 1, 1, 0, 0, 0, 1, 0);
             after_group_join(1, none, 0, 1, 1, 1, 0, 0, 0, 1, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 1, 1, 1, 0, 0, 0, 1, 0);
             after_group_join(2, none, 0, 1, 1, 1, 0, 0, 0, 1, 0);
             event_is_over();
           } }
        // join_no_id_replaces_static_not_has_room_protocol_changes: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 1, 1, 1, 0, 1, 0, 1, 0);
             after_group_join(1, none, 0, 1, 1, 1, 0, 1, 0, 1, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 1, 1, 1, 0, 1, 0, 1, 0);
             after_group_join(2, none, 0, 1, 1, 1, 0, 1, 0, 1, 0);
             event_is_over();
           } }
        // join_no_id_replaces_static_not_protocol_accepted_protocol_changes: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 1, 1, 1, 1, 0, 0, 1, 0);
             after_group_join(1, none, 0, 1, 1, 1, 1, 0, 0, 1, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 1, 1, 1, 1, 0, 0, 1, 0);
             after_group_join(2, none, 0, 1, 1, 1, 1, 0, 0, 1, 0);
             event_is_over();
           } }
        // join_no_id_replaces_static_protocol_changes: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 1, 1, 1, 1, 1, 0, 1, 0);
             after_group_join(1, none, 0, 1, 1, 1, 1, 1, 0, 1, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 1, 1, 1, 1, 1, 0, 1, 0);
             after_group_join(2, none, 0, 1, 1, 1, 1, 1, 0, 1, 0);
@@ -3555,336 +3749,360 @@ active proctype system() {
             event_is_over();
           } }
        // join_member_not_in_session_range_not_has_room_not_protocol_accepted: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 0, 0, 0, 0, 0, 0);
             after_group_join(1, member_, 0, 0, 1, 0, 0, 0, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 0, 0, 0, 0, 0, 0);
             after_group_join(2, member_, 0, 0, 1, 0, 0, 0, 0, 0, 0);
             event_is_over();
           } }
        // join_member_not_in_session_range_not_has_room: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 0, 0, 1, 0, 0, 0);
             after_group_join(1, member_, 0, 0, 1, 0, 0, 1, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 0, 0, 1, 0, 0, 0);
             after_group_join(2, member_, 0, 0, 1, 0, 0, 1, 0, 0, 0);
             event_is_over();
           } }
        // join_member_not_in_session_range_not_protocol_accepted: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 0, 1, 0, 0, 0, 0);
             after_group_join(1, member_, 0, 0, 1, 0, 1, 0, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 0, 1, 0, 0, 0, 0);
             after_group_join(2, member_, 0, 0, 1, 0, 1, 0, 0, 0, 0);
             event_is_over();
           } }
        // join_member_not_in_session_range: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 0, 1, 1, 0, 0, 0);
             after_group_join(1, member_, 0, 0, 1, 0, 1, 1, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 0, 1, 1, 0, 0, 0);
             after_group_join(2, member_, 0, 0, 1, 0, 1, 1, 0, 0, 0);
             event_is_over();
           } }
        // join_member_not_has_room_not_protocol_accepted: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 1, 0, 0, 0, 0, 0);
             after_group_join(1, member_, 0, 0, 1, 1, 0, 0, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 1, 0, 0, 0, 0, 0);
             after_group_join(2, member_, 0, 0, 1, 1, 0, 0, 0, 0, 0);
             event_is_over();
           } }
        // join_member_not_has_room: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 1, 0, 1, 0, 0, 0);
             after_group_join(1, member_, 0, 0, 1, 1, 0, 1, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 1, 0, 1, 0, 0, 0);
             after_group_join(2, member_, 0, 0, 1, 1, 0, 1, 0, 0, 0);
             event_is_over();
           } }
        // join_member_not_protocol_accepted: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 1, 1, 0, 0, 0, 0);
             after_group_join(1, member_, 0, 0, 1, 1, 1, 0, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 1, 1, 0, 0, 0, 0);
             after_group_join(2, member_, 0, 0, 1, 1, 1, 0, 0, 0, 0);
             event_is_over();
           } }
        // join_member: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 1, 1, 1, 0, 0, 0);
             after_group_join(1, member_, 0, 0, 1, 1, 1, 1, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 1, 1, 1, 0, 0, 0);
             after_group_join(2, member_, 0, 0, 1, 1, 1, 1, 0, 0, 0);
             event_is_over();
           } }
        // join_member_not_in_session_range_not_has_room_not_protocol_accepted_is_leader: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 0, 0, 0, 0, 0, 1);
             after_group_join(1, member_, 0, 0, 1, 0, 0, 0, 0, 0, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 0, 0, 0, 0, 0, 1);
             after_group_join(2, member_, 0, 0, 1, 0, 0, 0, 0, 0, 1);
             event_is_over();
           } }
        // join_member_not_in_session_range_not_has_room_is_leader: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 0, 0, 1, 0, 0, 1);
             after_group_join(1, member_, 0, 0, 1, 0, 0, 1, 0, 0, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 0, 0, 1, 0, 0, 1);
             after_group_join(2, member_, 0, 0, 1, 0, 0, 1, 0, 0, 1);
             event_is_over();
           } }
        // join_member_not_in_session_range_not_protocol_accepted_is_leader: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 0, 1, 0, 0, 0, 1);
             after_group_join(1, member_, 0, 0, 1, 0, 1, 0, 0, 0, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 0, 1, 0, 0, 0, 1);
             after_group_join(2, member_, 0, 0, 1, 0, 1, 0, 0, 0, 1);
             event_is_over();
           } }
        // join_member_not_in_session_range_is_leader: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 0, 1, 1, 0, 0, 1);
             after_group_join(1, member_, 0, 0, 1, 0, 1, 1, 0, 0, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 0, 1, 1, 0, 0, 1);
             after_group_join(2, member_, 0, 0, 1, 0, 1, 1, 0, 0, 1);
             event_is_over();
           } }
        // join_member_not_has_room_not_protocol_accepted_is_leader: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 1, 0, 0, 0, 0, 1);
             after_group_join(1, member_, 0, 0, 1, 1, 0, 0, 0, 0, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 1, 0, 0, 0, 0, 1);
             after_group_join(2, member_, 0, 0, 1, 1, 0, 0, 0, 0, 1);
             event_is_over();
           } }
        // join_member_not_has_room_is_leader: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 1, 0, 1, 0, 0, 1);
             after_group_join(1, member_, 0, 0, 1, 1, 0, 1, 0, 0, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 1, 0, 1, 0, 0, 1);
             after_group_join(2, member_, 0, 0, 1, 1, 0, 1, 0, 0, 1);
             event_is_over();
           } }
        // join_member_not_protocol_accepted_is_leader: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 1, 1, 0, 0, 0, 1);
             after_group_join(1, member_, 0, 0, 1, 1, 1, 0, 0, 0, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 1, 1, 0, 0, 0, 1);
             after_group_join(2, member_, 0, 0, 1, 1, 1, 0, 0, 0, 1);
             event_is_over();
           } }
        // join_member_is_leader: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 1, 1, 1, 0, 0, 1);
             after_group_join(1, member_, 0, 0, 1, 1, 1, 1, 0, 0, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 1, 1, 1, 0, 0, 1);
             after_group_join(2, member_, 0, 0, 1, 1, 1, 1, 0, 0, 1);
             event_is_over();
           } }
        // join_member_not_in_session_range_not_has_room_not_protocol_accepted_metadata_changed: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 0, 0, 0, 1, 0, 0);
             after_group_join(1, member_, 0, 0, 1, 0, 0, 0, 1, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 0, 0, 0, 1, 0, 0);
             after_group_join(2, member_, 0, 0, 1, 0, 0, 0, 1, 0, 0);
             event_is_over();
           } }
        // join_member_not_in_session_range_not_has_room_metadata_changed: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 0, 0, 1, 1, 0, 0);
             after_group_join(1, member_, 0, 0, 1, 0, 0, 1, 1, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 0, 0, 1, 1, 0, 0);
             after_group_join(2, member_, 0, 0, 1, 0, 0, 1, 1, 0, 0);
             event_is_over();
           } }
        // join_member_not_in_session_range_not_protocol_accepted_metadata_changed: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 0, 1, 0, 1, 0, 0);
             after_group_join(1, member_, 0, 0, 1, 0, 1, 0, 1, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 0, 1, 0, 1, 0, 0);
             after_group_join(2, member_, 0, 0, 1, 0, 1, 0, 1, 0, 0);
             event_is_over();
           } }
        // join_member_not_in_session_range_metadata_changed: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 0, 1, 1, 1, 0, 0);
             after_group_join(1, member_, 0, 0, 1, 0, 1, 1, 1, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 0, 1, 1, 1, 0, 0);
             after_group_join(2, member_, 0, 0, 1, 0, 1, 1, 1, 0, 0);
             event_is_over();
           } }
        // join_member_not_has_room_not_protocol_accepted_metadata_changed: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 1, 0, 0, 1, 0, 0);
             after_group_join(1, member_, 0, 0, 1, 1, 0, 0, 1, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 1, 0, 0, 1, 0, 0);
             after_group_join(2, member_, 0, 0, 1, 1, 0, 0, 1, 0, 0);
             event_is_over();
           } }
        // join_member_not_has_room_metadata_changed: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 1, 0, 1, 1, 0, 0);
             after_group_join(1, member_, 0, 0, 1, 1, 0, 1, 1, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 1, 0, 1, 1, 0, 0);
             after_group_join(2, member_, 0, 0, 1, 1, 0, 1, 1, 0, 0);
             event_is_over();
           } }
        // join_member_not_protocol_accepted_metadata_changed: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 1, 1, 0, 1, 0, 0);
             after_group_join(1, member_, 0, 0, 1, 1, 1, 0, 1, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 1, 1, 0, 1, 0, 0);
             after_group_join(2, member_, 0, 0, 1, 1, 1, 0, 1, 0, 0);
             event_is_over();
           } }
        // join_member_metadata_changed: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 1, 1, 1, 1, 0, 0);
             after_group_join(1, member_, 0, 0, 1, 1, 1, 1, 1, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 1, 1, 1, 1, 0, 0);
             after_group_join(2, member_, 0, 0, 1, 1, 1, 1, 1, 0, 0);
@@ -3892,112 +4110,120 @@ active proctype system() {
           } }
        // join_member_not_in_session_range_not_has_room_not_protocol_accepted_metadata_changed_is_leader: JoinGroup
        // [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 0, 0, 0, 1, 0, 1);
             after_group_join(1, member_, 0, 0, 1, 0, 0, 0, 1, 0, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 0, 0, 0, 1, 0, 1);
             after_group_join(2, member_, 0, 0, 1, 0, 0, 0, 1, 0, 1);
             event_is_over();
           } }
        // join_member_not_in_session_range_not_has_room_metadata_changed_is_leader: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 0, 0, 1, 1, 0, 1);
             after_group_join(1, member_, 0, 0, 1, 0, 0, 1, 1, 0, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 0, 0, 1, 1, 0, 1);
             after_group_join(2, member_, 0, 0, 1, 0, 0, 1, 1, 0, 1);
             event_is_over();
           } }
        // join_member_not_in_session_range_not_protocol_accepted_metadata_changed_is_leader: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 0, 1, 0, 1, 0, 1);
             after_group_join(1, member_, 0, 0, 1, 0, 1, 0, 1, 0, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 0, 1, 0, 1, 0, 1);
             after_group_join(2, member_, 0, 0, 1, 0, 1, 0, 1, 0, 1);
             event_is_over();
           } }
        // join_member_not_in_session_range_metadata_changed_is_leader: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 0, 1, 1, 1, 0, 1);
             after_group_join(1, member_, 0, 0, 1, 0, 1, 1, 1, 0, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 0, 1, 1, 1, 0, 1);
             after_group_join(2, member_, 0, 0, 1, 0, 1, 1, 1, 0, 1);
             event_is_over();
           } }
        // join_member_not_has_room_not_protocol_accepted_metadata_changed_is_leader: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 1, 0, 0, 1, 0, 1);
             after_group_join(1, member_, 0, 0, 1, 1, 0, 0, 1, 0, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 1, 0, 0, 1, 0, 1);
             after_group_join(2, member_, 0, 0, 1, 1, 0, 0, 1, 0, 1);
             event_is_over();
           } }
        // join_member_not_has_room_metadata_changed_is_leader: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 1, 0, 1, 1, 0, 1);
             after_group_join(1, member_, 0, 0, 1, 1, 0, 1, 1, 0, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) &&
-           (phase != syncing) && (phase != stable) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase != syncing) && (phase != stable) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 1, 0, 1, 1, 0, 1);
             after_group_join(2, member_, 0, 0, 1, 1, 0, 1, 1, 0, 1);
             event_is_over();
           } }
        // join_member_not_protocol_accepted_metadata_changed_is_leader: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 1, 1, 0, 1, 0, 1);
             after_group_join(1, member_, 0, 0, 1, 1, 1, 0, 1, 0, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 1, 1, 0, 1, 0, 1);
             after_group_join(2, member_, 0, 0, 1, 1, 1, 0, 1, 0, 1);
             event_is_over();
           } }
        // join_member_metadata_changed_is_leader: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 1, 1, 1, 1, 1, 0, 1);
             after_group_join(1, member_, 0, 0, 1, 1, 1, 1, 1, 0, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 1, 1, 1, 1, 1, 0, 1);
             after_group_join(2, member_, 0, 0, 1, 1, 1, 1, 1, 0, 1);
@@ -4108,159 +4334,165 @@ active proctype system() {
             event_is_over();
           } }
        // join_fenced_not_in_session_range_not_has_room_not_protocol_accepted: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, fenced, 0, 0, 1, 0, 0, 0, 0, 0, 0);
             after_group_join(1, fenced, 0, 0, 1, 0, 0, 0, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, fenced, 0, 0, 1, 0, 0, 0, 0, 0, 0);
             after_group_join(2, fenced, 0, 0, 1, 0, 0, 0, 0, 0, 0);
             event_is_over();
           } }
        // join_fenced_not_in_session_range_not_has_room: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, fenced, 0, 0, 1, 0, 0, 1, 0, 0, 0);
             after_group_join(1, fenced, 0, 0, 1, 0, 0, 1, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, fenced, 0, 0, 1, 0, 0, 1, 0, 0, 0);
             after_group_join(2, fenced, 0, 0, 1, 0, 0, 1, 0, 0, 0);
             event_is_over();
           } }
        // join_fenced_not_in_session_range_not_protocol_accepted: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, fenced, 0, 0, 1, 0, 1, 0, 0, 0, 0);
             after_group_join(1, fenced, 0, 0, 1, 0, 1, 0, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, fenced, 0, 0, 1, 0, 1, 0, 0, 0, 0);
             after_group_join(2, fenced, 0, 0, 1, 0, 1, 0, 0, 0, 0);
             event_is_over();
           } }
        // join_fenced_not_in_session_range: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, fenced, 0, 0, 1, 0, 1, 1, 0, 0, 0);
             after_group_join(1, fenced, 0, 0, 1, 0, 1, 1, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, fenced, 0, 0, 1, 0, 1, 1, 0, 0, 0);
             after_group_join(2, fenced, 0, 0, 1, 0, 1, 1, 0, 0, 0);
             event_is_over();
           } }
        // join_fenced_not_has_room_not_protocol_accepted: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, fenced, 0, 0, 1, 1, 0, 0, 0, 0, 0);
             after_group_join(1, fenced, 0, 0, 1, 1, 0, 0, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, fenced, 0, 0, 1, 1, 0, 0, 0, 0, 0);
             after_group_join(2, fenced, 0, 0, 1, 1, 0, 0, 0, 0, 0);
             event_is_over();
           } }
        // join_fenced_not_has_room: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, fenced, 0, 0, 1, 1, 0, 1, 0, 0, 0);
             after_group_join(1, fenced, 0, 0, 1, 1, 0, 1, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, fenced, 0, 0, 1, 1, 0, 1, 0, 0, 0);
             after_group_join(2, fenced, 0, 0, 1, 1, 0, 1, 0, 0, 0);
             event_is_over();
           } }
        // join_fenced_not_protocol_accepted: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, fenced, 0, 0, 1, 1, 1, 0, 0, 0, 0);
             after_group_join(1, fenced, 0, 0, 1, 1, 1, 0, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, fenced, 0, 0, 1, 1, 1, 0, 0, 0, 0);
             after_group_join(2, fenced, 0, 0, 1, 1, 1, 0, 0, 0, 0);
             event_is_over();
           } }
        // join_fenced: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, fenced, 0, 0, 1, 1, 1, 1, 0, 0, 0);
             after_group_join(1, fenced, 0, 0, 1, 1, 1, 1, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, fenced, 0, 0, 1, 1, 1, 1, 0, 0, 0);
             after_group_join(2, fenced, 0, 0, 1, 1, 1, 1, 0, 0, 0);
             event_is_over();
           } }
        // join_no_id_replaces_static_metadata_changed: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 1, 1, 1, 1, 1, 1, 0, 0);
             after_group_join(1, none, 0, 1, 1, 1, 1, 1, 1, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 1, 1, 1, 1, 1, 1, 0, 0);
             after_group_join(2, none, 0, 1, 1, 1, 1, 1, 1, 0, 0);
             event_is_over();
           } }
        // join_no_id_protocol_changes: JoinGroup [message]
-       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (1 != 1) && ((!member[1] && !pending[1]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, none, 0, 0, 1, 1, 1, 1, 0, 1, 0);
             after_group_join(1, none, 0, 0, 1, 1, 1, 1, 0, 1, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || (phase == gone)) -> c_code {
+       :: d_step { (fault == none) && (2 != 1) && ((!member[2] && !pending[2]) || ((phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, none, 0, 0, 1, 1, 1, 1, 0, 1, 0);
             after_group_join(2, none, 0, 0, 1, 1, 1, 1, 0, 1, 0);
             event_is_over();
           } }
        // join_member_not_requires_member_id: JoinGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, member_, 0, 0, 0, 1, 1, 1, 0, 0, 0);
             after_group_join(1, member_, 0, 0, 0, 1, 1, 1, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, member_, 0, 0, 0, 1, 1, 1, 0, 0, 0);
             after_group_join(2, member_, 0, 0, 0, 1, 1, 1, 0, 0, 0);
@@ -4280,15 +4512,15 @@ active proctype system() {
             event_is_over();
           } }
        // join_fenced_metadata_changed: JoinGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(1, fenced, 0, 0, 1, 1, 1, 1, 1, 0, 0);
             after_group_join(1, fenced, 0, 0, 1, 1, 1, 1, 1, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_join(2, fenced, 0, 0, 1, 1, 1, 1, 1, 0, 0);
             after_group_join(2, fenced, 0, 0, 1, 1, 1, 1, 1, 0, 0);
@@ -4399,104 +4631,120 @@ active proctype system() {
             event_is_over();
           } }
        // sync_member_not_generation_matches_not_protocol_accepted: SyncGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_sync(1, member_, 0, 0, 0);
             after_group_sync(1, member_, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_sync(2, member_, 0, 0, 0);
             after_group_sync(2, member_, 0, 0, 0);
             event_is_over();
           } }
        // sync_member_not_generation_matches_not_protocol_accepted_is_leader: SyncGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_sync(1, member_, 0, 0, 1);
             after_group_sync(1, member_, 0, 0, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_sync(2, member_, 0, 0, 1);
             after_group_sync(2, member_, 0, 0, 1);
             event_is_over();
           } }
        // sync_member_not_generation_matches: SyncGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_sync(1, member_, 0, 1, 0);
             after_group_sync(1, member_, 0, 1, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_sync(2, member_, 0, 1, 0);
             after_group_sync(2, member_, 0, 1, 0);
             event_is_over();
           } }
        // sync_member_not_generation_matches_is_leader: SyncGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_sync(1, member_, 0, 1, 1);
             after_group_sync(1, member_, 0, 1, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_sync(2, member_, 0, 1, 1);
             after_group_sync(2, member_, 0, 1, 1);
             event_is_over();
           } }
        // sync_member_not_protocol_accepted: SyncGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_sync(1, member_, 1, 0, 0);
             after_group_sync(1, member_, 1, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_sync(2, member_, 1, 0, 0);
             after_group_sync(2, member_, 1, 0, 0);
             event_is_over();
           } }
        // sync_member_not_protocol_accepted_is_leader: SyncGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_sync(1, member_, 1, 0, 1);
             after_group_sync(1, member_, 1, 0, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_sync(2, member_, 1, 0, 1);
             after_group_sync(2, member_, 1, 0, 1);
             event_is_over();
           } }
        // sync_member: SyncGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_sync(1, member_, 1, 1, 0);
             after_group_sync(1, member_, 1, 1, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_sync(2, member_, 1, 1, 0);
             after_group_sync(2, member_, 1, 1, 0);
             event_is_over();
           } }
        // sync_member_is_leader: SyncGroup [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_sync(1, member_, 1, 1, 1);
             after_group_sync(1, member_, 1, 1, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_sync(2, member_, 1, 1, 1);
             after_group_sync(2, member_, 1, 1, 1);
@@ -4555,60 +4803,60 @@ active proctype system() {
             event_is_over();
           } }
        // sync_fenced_not_generation_matches_not_protocol_accepted: SyncGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_sync(1, fenced, 0, 0, 0);
             after_group_sync(1, fenced, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_sync(2, fenced, 0, 0, 0);
             after_group_sync(2, fenced, 0, 0, 0);
             event_is_over();
           } }
        // sync_fenced_not_generation_matches: SyncGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_sync(1, fenced, 0, 1, 0);
             after_group_sync(1, fenced, 0, 1, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_sync(2, fenced, 0, 1, 0);
             after_group_sync(2, fenced, 0, 1, 0);
             event_is_over();
           } }
        // sync_fenced_not_protocol_accepted: SyncGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_sync(1, fenced, 1, 0, 0);
             after_group_sync(1, fenced, 1, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_sync(2, fenced, 1, 0, 0);
             after_group_sync(2, fenced, 1, 0, 0);
             event_is_over();
           } }
        // sync_fenced: SyncGroup [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_sync(1, fenced, 1, 1, 0);
             after_group_sync(1, fenced, 1, 1, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_sync(2, fenced, 1, 1, 0);
             after_group_sync(2, fenced, 1, 1, 0);
@@ -4667,26 +4915,30 @@ active proctype system() {
             event_is_over();
           } }
        // heartbeat_member_not_generation_matches: Heartbeat [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_heartbeat(1, member_, 0);
             after_group_heartbeat(1, member_, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_heartbeat(2, member_, 0);
             after_group_heartbeat(2, member_, 0);
             event_is_over();
           } }
        // heartbeat_member: Heartbeat [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_heartbeat(1, member_, 1);
             after_group_heartbeat(1, member_, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_heartbeat(2, member_, 1);
             after_group_heartbeat(2, member_, 1);
@@ -4719,30 +4971,30 @@ active proctype system() {
             event_is_over();
           } }
        // heartbeat_fenced_not_generation_matches: Heartbeat [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_heartbeat(1, fenced, 0);
             after_group_heartbeat(1, fenced, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_heartbeat(2, fenced, 0);
             after_group_heartbeat(2, fenced, 0);
             event_is_over();
           } }
        // heartbeat_fenced: Heartbeat [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_heartbeat(1, fenced, 1);
             after_group_heartbeat(1, fenced, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_heartbeat(2, fenced, 1);
             after_group_heartbeat(2, fenced, 1);
@@ -4915,15 +5167,15 @@ active proctype system() {
           } }
        // commit_member_not_generation_matches_not_group_known_not_told_of_missing_group: OffsetCommit; `none` is one
        // without any identity: manual assignment [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) &&
-           (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
             event_comes();
             broker_group_group_commit(1, member_, 0, 0, 0);
             after_group_commit(1, member_, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) &&
-           (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
             event_comes();
             broker_group_group_commit(2, member_, 0, 0, 0);
             after_group_commit(2, member_, 0, 0, 0);
@@ -4931,15 +5183,15 @@ active proctype system() {
           } }
        // commit_member_not_generation_matches_not_group_known: OffsetCommit; `none` is one without any identity:
        // manual assignment [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) &&
-           (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
             event_comes();
             broker_group_group_commit(1, member_, 0, 0, 1);
             after_group_commit(1, member_, 0, 0, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) &&
-           (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
             event_comes();
             broker_group_group_commit(2, member_, 0, 0, 1);
             after_group_commit(2, member_, 0, 0, 1);
@@ -4947,13 +5199,15 @@ active proctype system() {
           } }
        // commit_member_not_generation_matches_not_told_of_missing_group: OffsetCommit; `none` is one without any
        // identity: manual assignment [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_commit(1, member_, 0, 1, 0);
             after_group_commit(1, member_, 0, 1, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_commit(2, member_, 0, 1, 0);
             after_group_commit(2, member_, 0, 1, 0);
@@ -4961,13 +5215,15 @@ active proctype system() {
           } }
        // commit_member_not_generation_matches: OffsetCommit; `none` is one without any identity: manual assignment
        // [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_commit(1, member_, 0, 1, 1);
             after_group_commit(1, member_, 0, 1, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_commit(2, member_, 0, 1, 1);
             after_group_commit(2, member_, 0, 1, 1);
@@ -4975,15 +5231,15 @@ active proctype system() {
           } }
        // commit_member_not_group_known_not_told_of_missing_group: OffsetCommit; `none` is one without any identity:
        // manual assignment [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) &&
-           (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
             event_comes();
             broker_group_group_commit(1, member_, 1, 0, 0);
             after_group_commit(1, member_, 1, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) &&
-           (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
             event_comes();
             broker_group_group_commit(2, member_, 1, 0, 0);
             after_group_commit(2, member_, 1, 0, 0);
@@ -4991,15 +5247,15 @@ active proctype system() {
           } }
        // commit_member_not_group_known: OffsetCommit; `none` is one without any identity: manual assignment
        // [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) &&
-           (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
             event_comes();
             broker_group_group_commit(1, member_, 1, 0, 1);
             after_group_commit(1, member_, 1, 0, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) &&
-           (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
             event_comes();
             broker_group_group_commit(2, member_, 1, 0, 1);
             after_group_commit(2, member_, 1, 0, 1);
@@ -5007,26 +5263,30 @@ active proctype system() {
           } }
        // commit_member_not_told_of_missing_group: OffsetCommit; `none` is one without any identity: manual
        // assignment [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_commit(1, member_, 1, 1, 0);
             after_group_commit(1, member_, 1, 1, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_commit(2, member_, 1, 1, 0);
             after_group_commit(2, member_, 1, 1, 0);
             event_is_over();
           } }
        // commit_member: OffsetCommit; `none` is one without any identity: manual assignment [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_commit(1, member_, 1, 1, 1);
             after_group_commit(1, member_, 1, 1, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_commit(2, member_, 1, 1, 1);
             after_group_commit(2, member_, 1, 1, 1);
@@ -5145,15 +5405,15 @@ active proctype system() {
           } }
        // commit_fenced_not_generation_matches_not_group_known_not_told_of_missing_group: OffsetCommit; `none` is one
        // without any identity: manual assignment [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone))) &&
-           (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
             event_comes();
             broker_group_group_commit(1, fenced, 0, 0, 0);
             after_group_commit(1, fenced, 0, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone))) &&
-           (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
             event_comes();
             broker_group_group_commit(2, fenced, 0, 0, 0);
             after_group_commit(2, fenced, 0, 0, 0);
@@ -5161,15 +5421,15 @@ active proctype system() {
           } }
        // commit_fenced_not_generation_matches_not_group_known: OffsetCommit; `none` is one without any identity:
        // manual assignment [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone))) &&
-           (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
             event_comes();
             broker_group_group_commit(1, fenced, 0, 0, 1);
             after_group_commit(1, fenced, 0, 0, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone))) &&
-           (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
             event_comes();
             broker_group_group_commit(2, fenced, 0, 0, 1);
             after_group_commit(2, fenced, 0, 0, 1);
@@ -5177,15 +5437,15 @@ active proctype system() {
           } }
        // commit_fenced_not_generation_matches_not_told_of_missing_group: OffsetCommit; `none` is one without any
        // identity: manual assignment [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_commit(1, fenced, 0, 1, 0);
             after_group_commit(1, fenced, 0, 1, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_commit(2, fenced, 0, 1, 0);
             after_group_commit(2, fenced, 0, 1, 0);
@@ -5193,15 +5453,15 @@ active proctype system() {
           } }
        // commit_fenced_not_generation_matches: OffsetCommit; `none` is one without any identity: manual assignment
        // [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_commit(1, fenced, 0, 1, 1);
             after_group_commit(1, fenced, 0, 1, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_commit(2, fenced, 0, 1, 1);
             after_group_commit(2, fenced, 0, 1, 1);
@@ -5209,15 +5469,15 @@ active proctype system() {
           } }
        // commit_fenced_not_group_known_not_told_of_missing_group: OffsetCommit; `none` is one without any identity:
        // manual assignment [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone))) &&
-           (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
             event_comes();
             broker_group_group_commit(1, fenced, 1, 0, 0);
             after_group_commit(1, fenced, 1, 0, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone))) &&
-           (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
             event_comes();
             broker_group_group_commit(2, fenced, 1, 0, 0);
             after_group_commit(2, fenced, 1, 0, 0);
@@ -5225,15 +5485,15 @@ active proctype system() {
           } }
        // commit_fenced_not_group_known: OffsetCommit; `none` is one without any identity: manual assignment
        // [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone))) &&
-           (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
             event_comes();
             broker_group_group_commit(1, fenced, 1, 0, 1);
             after_group_commit(1, fenced, 1, 0, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone))) &&
-           (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) && (phase == empty_) && (!pending[1] && !pending[2]) -> c_code {
             event_comes();
             broker_group_group_commit(2, fenced, 1, 0, 1);
             after_group_commit(2, fenced, 1, 0, 1);
@@ -5241,30 +5501,30 @@ active proctype system() {
           } }
        // commit_fenced_not_told_of_missing_group: OffsetCommit; `none` is one without any identity: manual
        // assignment [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_commit(1, fenced, 1, 1, 0);
             after_group_commit(1, fenced, 1, 1, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_commit(2, fenced, 1, 1, 0);
             after_group_commit(2, fenced, 1, 1, 0);
             event_is_over();
           } }
        // commit_fenced: OffsetCommit; `none` is one without any identity: manual assignment [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_commit(1, fenced, 1, 1, 1);
             after_group_commit(1, fenced, 1, 1, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_commit(2, fenced, 1, 1, 1);
             after_group_commit(2, fenced, 1, 1, 1);
@@ -5300,13 +5560,15 @@ active proctype system() {
           } }
        // leave_member: LeaveGroup, one member of it; `none` with an instance id: an administrator removes it
        // [message]
-       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_leave(1, member_, 0);
             after_group_leave(1, member_, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_leave(2, member_, 0);
             after_group_leave(2, member_, 0);
@@ -5328,15 +5590,15 @@ active proctype system() {
           } }
        // leave_fenced: LeaveGroup, one member of it; `none` with an instance id: an administrator removes it
        // [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_leave(1, fenced, 0);
             after_group_leave(1, fenced, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_leave(2, fenced, 0);
             after_group_leave(2, fenced, 0);
@@ -5344,15 +5606,15 @@ active proctype system() {
           } }
        // leave_no_id_replaces_static: LeaveGroup, one member of it; `none` with an instance id: an administrator
        // removes it [message]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_leave(1, none, 1);
             after_group_leave(1, none, 1);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_leave(2, none, 1);
             after_group_leave(2, none, 1);
@@ -5426,16 +5688,16 @@ active proctype system() {
           } }
        // session_expired_fenced: the session timeout of one member or pending id (300 s while a member is new)
        // [timer]
-       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (1 == 1) && (member[1] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_session_expired(1, fenced, 0, ((!now.member[2] || (now.parked[2] == join)) &&
                 !now.pending[2]));
             after_group_session_expired(1, fenced, 0);
             event_is_over();
           } }
-       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) ||
-           (phase == gone))) -> c_code {
+       :: d_step { (fault == none) && (2 == 1) && (member[2] || ((phase == empty_) || (phase == gone) ||
+           (phase == loading))) -> c_code {
             event_comes();
             broker_group_group_session_expired(2, fenced, 0, ((!now.member[1] || (now.parked[1] == join)) &&
                 !now.pending[1]));
@@ -5567,13 +5829,21 @@ active proctype system() {
             event_is_over();
           } }
        // unloaded: the coordinator moves away or dies [message]
-       :: d_step { (fault == none) && (phase != gone) -> c_code {
+       :: d_step { (fault == none) && (phase != gone) && (phase != loading) -> c_code {
             event_comes();
             broker_group_group_unloaded();
             now.phase = gone;
             now.old_writing = now.old_writing || now.writing;
             now.writing = 0;
             after_group_unloaded();
+            event_is_over();
+          } }
+       // loading_is_given_up: the coordinator moves away or dies [message]
+       :: d_step { (fault == none) && (phase == loading) -> c_code {
+            event_comes();
+            broker_group_group_unloaded();
+            now.phase = gone;
+            after_late();
             event_is_over();
           } }
        // unloaded_again: the coordinator moves away or dies [message]
@@ -5583,33 +5853,45 @@ active proctype system() {
             after_late();
             event_is_over();
           } }
-       // loaded: the next coordinator has read the group's last record; without one, a group of that name begins
-       // [message]
-       :: d_step { (fault == none) && (phase == gone) && !old_writing -> c_code {
+       // loading_begins: the next coordinator begins to read its part of the log [message]
+       :: d_step { (fault == none) && (phase == gone) -> c_code {
+            event_comes();
+            broker_group_group_loading();
+            now.phase = loading;
+            after_late();
+            event_is_over();
+          } }
+       // loading_begins_again: the next coordinator begins to read its part of the log [message]
+       :: d_step { (fault == none) && (phase != gone) -> c_code {
+            event_comes();
+            broker_group_group_loading();
+            after_late();
+            event_is_over();
+          } }
+       // loaded: it has read the group's last record; without one, a group of that name begins [message]
+       :: d_step { (fault == none) && (phase == loading) && !old_writing -> c_code {
             event_comes();
             broker_group_group_loaded((now.logged[1] || now.logged[2]));
             after_group_loaded();
             event_is_over();
           } }
-       // loaded_again: the next coordinator has read the group's last record; without one, a group of that name
-       // begins [message]
-       :: d_step { (fault == none) && (phase != gone) -> c_code {
+       // loaded_again: it has read the group's last record; without one, a group of that name begins [message]
+       :: d_step { (fault == none) && (phase != loading) -> c_code {
             event_comes();
             broker_group_group_loaded((now.logged[1] || now.logged[2]));
             after_late();
             event_is_over();
           } }
-       // deleted: DeleteGroups, or the last offset of an Empty group expired [application]
+       // deleted: DeleteGroups, or the last offset of an Empty group expired: it is no longer in the log
+       // [application]
        :: d_step { (fault == none) && (phase == empty_) -> c_code {
             event_comes();
             broker_group_group_deleted();
-            now.phase = gone;
-            now.old_writing = now.old_writing || now.writing;
-            now.writing = 0;
             after_group_deleted();
             event_is_over();
           } }
-       // deleted_in_vain: DeleteGroups, or the last offset of an Empty group expired [application]
+       // deleted_in_vain: DeleteGroups, or the last offset of an Empty group expired: it is no longer in the log
+       // [application]
        :: d_step { (fault == none) && (phase != empty_) -> c_code {
             event_comes();
             broker_group_group_deleted();

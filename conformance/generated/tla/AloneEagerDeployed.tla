@@ -79,7 +79,7 @@ TypeOK ==
     /\ state.lookup_wait \in {"none", "backoff", "poll"}
     \* enable.auto.commit
     /\ state.auto_commit \in {FALSE, TRUE}
-    \* group.instance.id is set: a static member never sends LeaveGroup
+    \* group.instance.id is set: a static member sends no LeaveGroup by itself
     /\ state.static \in {FALSE, TRUE}
     \* the configuration is chosen
     /\ state.configured \in {FALSE, TRUE}

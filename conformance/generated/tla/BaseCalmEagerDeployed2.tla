@@ -23,7 +23,11 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
+<<<<<<< HEAD
 \* Model b7a9683ece28b53e2d8595397ee3b7333eb12385bee2f2d0a0b6d83744006e01
+=======
+\* Model 4d9ad444e26b635144c48f6f2968e54c72ca5de07983e31972e08121a22e4461
+>>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -71,7 +75,8 @@ TypeOK ==
     \* unsubscribe() or close() waits for the last callback
     /\ state.leaving \in [Members -> {FALSE, TRUE}]
     \* state of broker_group
-    /\ state.broker_group \in {"Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"}
+    /\ state.broker_group \in {"Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead",
+                               "Loading"}
     \* the join phase began in Empty: it waits for the initial rebalance delay, whoever has joined
     /\ state.initial_delay \in {FALSE, TRUE}
     \* the request of a rebalance, or its answer, that is in flight; parked: the coordinator has it
@@ -2924,6 +2929,9 @@ BrokerGroupGroupHeartbeat(s, i, requester, generation_matches) ==
           [] at = "Dead" ->
                \* Dead.group_heartbeat.1 [G13 G8]
                [s EXCEPT !.beat[i] = "heartbeat_coordinator_gone"]
+          [] at = "Loading" ->
+               \* Loading.group_heartbeat.1 [G13]
+               [s EXCEPT !.beat[i] = "none"]
           [] at = "Empty" ->
                \* Empty.group_heartbeat.1 [G13]
                IF requester /= "fenced"
@@ -3055,16 +3063,25 @@ BrokerGroupGroupUnloaded(s) ==
                IN  LET Each4(s8, j) ==
                            FailParked(s8, j)
                    IN  Each4(Each4(s7, 1), 2)
+          [] at = "Loading" ->
+               \* Loading.group_unloaded.1 [G13]
+               [s EXCEPT !.broker_group = "Dead"]
           [] OTHER -> s
 
-\* broker_group hears: the next coordinator has read the group's last record; without one, a group of that
-\* name begins
+\* broker_group hears: the next coordinator begins to read its part of the log
+BrokerGroupGroupLoading(s) ==
+    \* Dead.group_loading.1 [G13]
+    IF s.broker_group = "Dead"
+    THEN [s EXCEPT !.broker_group = "Loading"]
+    ELSE s
+
+\* broker_group hears: it has read the group's last record; without one, a group of that name begins
 BrokerGroupGroupLoaded(s, members_stored) ==
-    \* Dead.group_loaded.1 [G13]
-    IF s.broker_group = "Dead" /\ members_stored
+    \* Loading.group_loaded.1 [G13]
+    IF s.broker_group = "Loading" /\ members_stored
     THEN [s EXCEPT !.broker_group = "Stable"]
-    \* Dead.group_loaded.2 [G13]
-    ELSE IF s.broker_group = "Dead" /\ ~members_stored
+    \* Loading.group_loaded.2 [G13]
+    ELSE IF s.broker_group = "Loading" /\ ~members_stored
     THEN [s EXCEPT !.broker_group = "Empty"]
     ELSE s
 
@@ -3474,38 +3491,39 @@ CoordinatorRestarts ==
     /\ state.fault = "none"
     /\ state.broker_group = "Empty" \/ state.broker_group = "Stable"
     /\ state' = LET s1 == BrokerGroupGroupUnloaded(state)
-                    s2 == BrokerGroupGroupLoaded(s1,
-                                                 \E j \in Members : s1.registered[j] /= "absent" \/ s1.forgotten[j] /= "absent")
-                IN  LET Each1(s3, i) ==
-                            IF \/ s3.call[i] = "JoinGroup"
-                               \/ s3.call[i] = "JoinGroup_again"
-                               \/ s3.call[i] = "join_accepted"
-                               \/ s3.call[i] = "join_member_id_required"
-                               \/ s3.call[i] = "join_unknown_member"
-                               \/ s3.call[i] = "join_coordinator_gone"
-                               \/ s3.call[i] = "parked" /\ s3.rebalance[i] = "PREPARING_REBALANCE"
-                            THEN LET s4 == [s3 EXCEPT !.call[i] = "none",
+                    s2 == BrokerGroupGroupLoading(s1)
+                    s3 == BrokerGroupGroupLoaded(s2,
+                                                 \E j \in Members : s2.registered[j] /= "absent" \/ s2.forgotten[j] /= "absent")
+                IN  LET Each1(s4, i) ==
+                            IF \/ s4.call[i] = "JoinGroup"
+                               \/ s4.call[i] = "JoinGroup_again"
+                               \/ s4.call[i] = "join_accepted"
+                               \/ s4.call[i] = "join_member_id_required"
+                               \/ s4.call[i] = "join_unknown_member"
+                               \/ s4.call[i] = "join_coordinator_gone"
+                               \/ s4.call[i] = "parked" /\ s4.rebalance[i] = "PREPARING_REBALANCE"
+                            THEN LET s5 == [s4 EXCEPT !.call[i] = "none",
                                                       !.beat[i] = "none"]
-                                     s5 == RebalanceJoinCoordinatorGone(s4, i, TRUE)
-                                 IN  TimeoutsTurnEnded(s5, i)
-                            ELSE IF \/ s3.call[i] = "SyncGroup"
-                                    \/ s3.call[i] = "sync_accepted"
-                                    \/ s3.call[i] = "sync_rebalance_in_progress"
-                                    \/ s3.call[i] = "sync_unknown_member"
-                                    \/ s3.call[i] = "sync_illegal_generation"
-                                    \/ s3.call[i] = "sync_coordinator_gone"
-                                    \/ s3.call[i] = "parked" /\ s3.rebalance[i] = "COMPLETING_REBALANCE"
-                            THEN LET s6 == [s3 EXCEPT !.call[i] = "none",
+                                     s6 == RebalanceJoinCoordinatorGone(s5, i, TRUE)
+                                 IN  TimeoutsTurnEnded(s6, i)
+                            ELSE IF \/ s4.call[i] = "SyncGroup"
+                                    \/ s4.call[i] = "sync_accepted"
+                                    \/ s4.call[i] = "sync_rebalance_in_progress"
+                                    \/ s4.call[i] = "sync_unknown_member"
+                                    \/ s4.call[i] = "sync_illegal_generation"
+                                    \/ s4.call[i] = "sync_coordinator_gone"
+                                    \/ s4.call[i] = "parked" /\ s4.rebalance[i] = "COMPLETING_REBALANCE"
+                            THEN LET s7 == [s4 EXCEPT !.call[i] = "none",
                                                       !.beat[i] = "none"]
-                                     s7 == RebalanceSyncCoordinatorGone(s6, i, TRUE)
-                                 IN  TimeoutsTurnEnded(s7, i)
-                            ELSE IF s3.timeouts[i] = "IN_FLIGHT"
-                            THEN LET s8 == [s3 EXCEPT !.call[i] = "none",
+                                     s8 == RebalanceSyncCoordinatorGone(s7, i, TRUE)
+                                 IN  TimeoutsTurnEnded(s8, i)
+                            ELSE IF s4.timeouts[i] = "IN_FLIGHT"
+                            THEN LET s9 == [s4 EXCEPT !.call[i] = "none",
                                                       !.beat[i] = "none"]
-                                     s9 == TimeoutsHeartbeatCoordinatorGone(s8, i, TRUE)
-                                 IN  TimeoutsTurnEnded(s9, i)
-                            ELSE s3
-                    IN  Each1(Each1(s2, 1), 2)
+                                     s10 == TimeoutsHeartbeatCoordinatorGone(s9, i, TRUE)
+                                 IN  TimeoutsTurnEnded(s10, i)
+                            ELSE s4
+                    IN  Each1(Each1(s3, 1), 2)
 
 Next ==
     \/ DisturbanceEnds

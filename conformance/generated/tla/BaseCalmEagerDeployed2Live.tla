@@ -7,7 +7,11 @@
 \* said of states alone: again and again `last` names the action, or the action is impossible. While `last`
 \* names one, nothing else happens but that it is emptied.
 \*
+<<<<<<< HEAD
 \* Model b7a9683ece28b53e2d8595397ee3b7333eb12385bee2f2d0a0b6d83744006e01
+=======
+\* Model 4d9ad444e26b635144c48f6f2968e54c72ca5de07983e31972e08121a22e4461
+>>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
 EXTENDS BaseCalmEagerDeployed2
 
 VARIABLE last

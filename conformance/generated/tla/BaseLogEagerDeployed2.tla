@@ -23,7 +23,11 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
+<<<<<<< HEAD
 \* Model 583e8d0f9778864e38876a092877184eaf0a3717ead5d78308745605206ce069
+=======
+\* Model 8493946c8a6be18dd2b21e82588836396237913a578d58fbd2c2cda0e36d2bb7
+>>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -71,7 +75,8 @@ TypeOK ==
     \* unsubscribe() or close() waits for the last callback
     /\ state.leaving \in [Members -> {FALSE, TRUE}]
     \* state of broker_group
-    /\ state.broker_group \in {"Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"}
+    /\ state.broker_group \in {"Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead",
+                               "Loading"}
     \* the join phase began in Empty: it waits for the initial rebalance delay, whoever has joined
     /\ state.initial_delay \in {FALSE, TRUE}
     \* the request of a rebalance, or its answer, that is in flight; parked: the coordinator has it
@@ -3441,6 +3446,9 @@ BrokerGroupGroupHeartbeat(s, i, requester, generation_matches) ==
           [] at = "Dead" ->
                \* Dead.group_heartbeat.1 [G13 G8]
                [s EXCEPT !.beat[i] = "heartbeat_coordinator_gone"]
+          [] at = "Loading" ->
+               \* Loading.group_heartbeat.1 [G13]
+               [s EXCEPT !.beat[i] = "none"]
           [] at = "Empty" ->
                \* Empty.group_heartbeat.1 [G13]
                IF requester /= "fenced"
@@ -3568,7 +3576,17 @@ BrokerGroupGroupUnloaded(s) ==
                IN  LET Each4(s8, j) ==
                            FailParked(s8, j)
                    IN  Each4(Each4(s7, 1), 2)
+          [] at = "Loading" ->
+               \* Loading.group_unloaded.1 [G13]
+               [s EXCEPT !.broker_group = "Dead"]
           [] OTHER -> s
+
+\* broker_group hears: the next coordinator begins to read its part of the log
+BrokerGroupGroupLoading(s) ==
+    \* Dead.group_loading.1 [G13]
+    IF s.broker_group = "Dead"
+    THEN [s EXCEPT !.broker_group = "Loading"]
+    ELSE s
 
 \* what the log has of one member
 Restore(s, j) ==
@@ -3580,18 +3598,17 @@ LogIsBack(s) ==
     [s EXCEPT !.generation = "stored",
               !.leader = 0]
 
-\* broker_group hears: the next coordinator has read the group's last record; without one, a group of that
-\* name begins
+\* broker_group hears: it has read the group's last record; without one, a group of that name begins
 BrokerGroupGroupLoaded(s, members_stored) ==
-    \* Dead.group_loaded.1 [G13]
-    IF s.broker_group = "Dead" /\ members_stored
+    \* Loading.group_loaded.1 [G13]
+    IF s.broker_group = "Loading" /\ members_stored
     THEN LET s1 == [s EXCEPT !.broker_group = "Stable"]
              s3 == LET Each1(s2, j) ==
                            Restore(s2, j)
                    IN  Each1(Each1(s1, 1), 2)
          IN  LogIsBack(s3)
-    \* Dead.group_loaded.2 [G13]
-    ELSE IF s.broker_group = "Dead" /\ ~members_stored
+    \* Loading.group_loaded.2 [G13]
+    ELSE IF s.broker_group = "Loading" /\ ~members_stored
     THEN LET s4 == [s EXCEPT !.broker_group = "Empty"]
              s6 == LET Each2(s5, j) ==
                            Restore(s5, j)
@@ -3984,7 +4001,8 @@ CoordinatorDies ==
 CoordinatorReturns ==
     /\ state.fault = "none"
     /\ state.broker_group = "Dead"
-    /\ state' = BrokerGroupGroupLoaded(state, \E j \in Members : state.stored[j] \/ state.forgotten_stored[j])
+    /\ state' = LET s1 == BrokerGroupGroupLoading(state)
+                IN  BrokerGroupGroupLoaded(s1, \E j \in Members : s1.stored[j] \/ s1.forgotten_stored[j])
 
 Next ==
     \/ \E i \in Members : Subscribes(i)

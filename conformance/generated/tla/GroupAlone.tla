@@ -5,8 +5,8 @@
 \* Nothing of the group's table is frozen. The environment is the most general one that is still correct: any
 \* request may come at any time, from a member, a pending id, a newcomer, a stranger, or the old id of a
 \* static member; any timer may run out, also just after it was stopped; the log takes or refuses what is
-\* written, now or after the group has gone on; the coordinator may be gone, come back with what the log has,
-\* and the group may be deleted.
+\* written, now or after the group has gone on; the coordinator may be gone, the next one reads what the log
+\* has, and the group may be deleted.
 \*
 \* What the group's machine must know of its members is read off records that the model keeps
 \* (`group_records.py`): who is a member, whose id is pending, whose request waits, who has yet to sync, which
@@ -30,7 +30,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 8c23ac72c44362e6b647c19d5e1d5e181b802ddbc4745326a4d0650daa0f6afa
+\* Model 6ca449a474b872a3fe86551aca593436cb32cabe93af8496e445d87b6dbf0e02
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -43,11 +43,12 @@ VARIABLE state
 
 TypeOK ==
     \* state of broker_group
-    /\ state.broker_group \in {"Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"}
+    /\ state.broker_group \in {"Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead",
+                               "Loading"}
     \* the join phase began in Empty: it waits for the initial rebalance delay, whoever has joined
     /\ state.initial_delay \in {FALSE, TRUE}
     \* what the group is about, as its acts tell
-    /\ state.phase \in {"empty", "joining", "syncing", "stable", "gone"}
+    /\ state.phase \in {"empty", "joining", "syncing", "stable", "gone", "loading"}
     \* the timer of the group that runs
     /\ state.clock \in {"none", "delay", "rebalance", "sync"}
     \* a member was added since the initial delay last began
@@ -71,7 +72,7 @@ TypeOK ==
     \* an earlier generation's assignment is being written
     /\ state.old_writing \in {FALSE, TRUE}
     \* the phase in which the event found the group
-    /\ state.before \in {"empty", "joining", "syncing", "stable", "gone"}
+    /\ state.before \in {"empty", "joining", "syncing", "stable", "gone", "loading"}
     \* the event came during the initial delay
     /\ state.was_delayed \in {FALSE, TRUE}
     \* the event found a JoinGroup parked
@@ -83,9 +84,9 @@ TypeOK ==
     \* what became of the request: an answer, or it waits
     /\ state.outcome \in {"none", "waits", "NONE", "CURRENT_GENERATION", "STORED_ASSIGNMENT",
                           "MEMBER_ID_REQUIRED", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID",
-                          "ILLEGAL_GENERATION", "REBALANCE_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE",
-                          "INCONSISTENT_GROUP_PROTOCOL", "INVALID_SESSION_TIMEOUT",
-                          "GROUP_MAX_SIZE_REACHED", "GROUP_ID_NOT_FOUND"}
+                          "ILLEGAL_GENERATION", "REBALANCE_IN_PROGRESS", "NOT_COORDINATOR",
+                          "COORDINATOR_LOAD_IN_PROGRESS", "INCONSISTENT_GROUP_PROTOCOL",
+                          "INVALID_SESSION_TIMEOUT", "GROUP_MAX_SIZE_REACHED", "GROUP_ID_NOT_FOUND"}
     \* the group has said something
     /\ state.acted \in {FALSE, TRUE}
     \* the initial delay has begun
@@ -106,16 +107,17 @@ TypeOK ==
     /\ state.fault \in {"none", "illegal-event", "answered-once", "grows-once-a-phase",
                         "somebody-has-rejoined", "nobody-is-left", "waits-for-all", "lost-write-is-told",
                         "given-out-when-stored", "session-range-is-checked", "gone-group-says-so",
-                        "full-group-refuses", "protocol-is-shared", "strangers-are-told",
-                        "the-fenced-are-told", "id-comes-first", "unchanged-is-answered-at-once",
-                        "static-returns-in-peace", "joins-wait", "old-generation-is-told",
-                        "rebalance-is-told", "syncs-wait", "assignment-is-given",
-                        "good-requests-are-accepted", "missing-group-is-told", "who-joins-is-a-member",
-                        "handed-out-id-is-pending", "members-go-for-a-reason", "static-is-replaced",
-                        "rebalance-has-a-reason", "first-member-waits-for-others", "waits-for-nobody-else",
-                        "sign-of-life", "leader-is-written", "pending-id-ends", "stopped-timers-do-nothing",
+                        "loading-group-says-so", "full-group-refuses", "protocol-is-shared",
+                        "strangers-are-told", "the-fenced-are-told", "id-comes-first",
+                        "unchanged-is-answered-at-once", "static-returns-in-peace", "joins-wait",
+                        "old-generation-is-told", "rebalance-is-told", "syncs-wait", "assignment-is-given",
+                        "loading-group-keeps-its-members", "good-requests-are-accepted",
+                        "missing-group-is-told", "who-joins-is-a-member", "handed-out-id-is-pending",
+                        "members-go-for-a-reason", "static-is-replaced", "rebalance-has-a-reason",
+                        "first-member-waits-for-others", "waits-for-nobody-else", "sign-of-life",
+                        "leader-is-written", "pending-id-ends", "stopped-timers-do-nothing",
                         "timeout-ends-the-phase", "newcomers-prolong-the-delay", "late-writes-do-nothing",
-                        "log-is-restored", "gone-group-lets-go"}
+                        "log-is-restored", "gone-group-lets-go", "deleted-is-forgotten"}
 
 Init ==
     state = [broker_group |-> "Empty",
@@ -947,7 +949,23 @@ BrokerGroupGroupJoin(s, i, requester, fresh_instance, replaces_static, requires_
                         s112 == IF s111.fault = "none" /\ ~(s111.outcome = "none")
                                 THEN [s111 EXCEPT !.fault = "answered-once"]
                                 ELSE s111
-                    IN  [s112 EXCEPT !.outcome = "COORDINATOR_NOT_AVAILABLE"]
+                    IN  [s112 EXCEPT !.outcome = "NOT_COORDINATOR"]
+               ELSE s
+          [] at = "Loading" ->
+               \* Loading.group_join.1 [G12 G8]
+               IF ~in_session_range
+               THEN LET s113 == [s EXCEPT !.acted = TRUE]
+                        s114 == IF s113.fault = "none" /\ ~(s113.outcome = "none")
+                                THEN [s113 EXCEPT !.fault = "answered-once"]
+                                ELSE s113
+                    IN  [s114 EXCEPT !.outcome = "INVALID_SESSION_TIMEOUT"]
+               \* Loading.group_join.2 [G13 G8]
+               ELSE IF in_session_range
+               THEN LET s115 == [s EXCEPT !.acted = TRUE]
+                        s116 == IF s115.fault = "none" /\ ~(s115.outcome = "none")
+                                THEN [s115 EXCEPT !.fault = "answered-once"]
+                                ELSE s115
+                    IN  [s116 EXCEPT !.outcome = "COORDINATOR_LOAD_IN_PROGRESS"]
                ELSE s
           [] OTHER -> s
 
@@ -1240,22 +1258,29 @@ BrokerGroupGroupSync(s, i, requester, generation_matches, protocol_accepted, is_
                    s34 == IF s33.fault = "none" /\ ~(s33.outcome = "none")
                           THEN [s33 EXCEPT !.fault = "answered-once"]
                           ELSE s33
-               IN  [s34 EXCEPT !.outcome = "COORDINATOR_NOT_AVAILABLE"]
+               IN  [s34 EXCEPT !.outcome = "NOT_COORDINATOR"]
+          [] at = "Loading" ->
+               \* Loading.group_sync.1 [G13 G8]
+               LET s35 == [s EXCEPT !.acted = TRUE]
+                   s36 == IF s35.fault = "none" /\ ~(s35.outcome = "none")
+                          THEN [s35 EXCEPT !.fault = "answered-once"]
+                          ELSE s35
+               IN  [s36 EXCEPT !.outcome = "COORDINATOR_LOAD_IN_PROGRESS"]
           [] at = "Empty" ->
                \* Empty.group_sync.1 [G13]
                IF requester /= "fenced"
-               THEN LET s35 == [s EXCEPT !.acted = TRUE]
-                        s36 == IF s35.fault = "none" /\ ~(s35.outcome = "none")
-                               THEN [s35 EXCEPT !.fault = "answered-once"]
-                               ELSE s35
-                    IN  [s36 EXCEPT !.outcome = "UNKNOWN_MEMBER_ID"]
-               \* Empty.group_sync.2 [G8 G11]
-               ELSE IF requester = "fenced"
                THEN LET s37 == [s EXCEPT !.acted = TRUE]
                         s38 == IF s37.fault = "none" /\ ~(s37.outcome = "none")
                                THEN [s37 EXCEPT !.fault = "answered-once"]
                                ELSE s37
-                    IN  [s38 EXCEPT !.outcome = "FENCED_INSTANCE_ID"]
+                    IN  [s38 EXCEPT !.outcome = "UNKNOWN_MEMBER_ID"]
+               \* Empty.group_sync.2 [G8 G11]
+               ELSE IF requester = "fenced"
+               THEN LET s39 == [s EXCEPT !.acted = TRUE]
+                        s40 == IF s39.fault = "none" /\ ~(s39.outcome = "none")
+                               THEN [s39 EXCEPT !.fault = "answered-once"]
+                               ELSE s39
+                    IN  [s40 EXCEPT !.outcome = "FENCED_INSTANCE_ID"]
                ELSE s
           [] OTHER -> s
 
@@ -1474,22 +1499,29 @@ BrokerGroupGroupHeartbeat(s, i, requester, generation_matches) ==
                    s26 == IF s25.fault = "none" /\ ~(s25.outcome = "none")
                           THEN [s25 EXCEPT !.fault = "answered-once"]
                           ELSE s25
-               IN  [s26 EXCEPT !.outcome = "COORDINATOR_NOT_AVAILABLE"]
+               IN  [s26 EXCEPT !.outcome = "NOT_COORDINATOR"]
+          [] at = "Loading" ->
+               \* Loading.group_heartbeat.1 [G13]
+               LET s27 == [s EXCEPT !.acted = TRUE]
+                   s28 == IF s27.fault = "none" /\ ~(s27.outcome = "none")
+                          THEN [s27 EXCEPT !.fault = "answered-once"]
+                          ELSE s27
+               IN  [s28 EXCEPT !.outcome = "NONE"]
           [] at = "Empty" ->
                \* Empty.group_heartbeat.1 [G13]
                IF requester /= "fenced"
-               THEN LET s27 == [s EXCEPT !.acted = TRUE]
-                        s28 == IF s27.fault = "none" /\ ~(s27.outcome = "none")
-                               THEN [s27 EXCEPT !.fault = "answered-once"]
-                               ELSE s27
-                    IN  [s28 EXCEPT !.outcome = "UNKNOWN_MEMBER_ID"]
-               \* Empty.group_heartbeat.2 [G8 G11]
-               ELSE IF requester = "fenced"
                THEN LET s29 == [s EXCEPT !.acted = TRUE]
                         s30 == IF s29.fault = "none" /\ ~(s29.outcome = "none")
                                THEN [s29 EXCEPT !.fault = "answered-once"]
                                ELSE s29
-                    IN  [s30 EXCEPT !.outcome = "FENCED_INSTANCE_ID"]
+                    IN  [s30 EXCEPT !.outcome = "UNKNOWN_MEMBER_ID"]
+               \* Empty.group_heartbeat.2 [G8 G11]
+               ELSE IF requester = "fenced"
+               THEN LET s31 == [s EXCEPT !.acted = TRUE]
+                        s32 == IF s31.fault = "none" /\ ~(s31.outcome = "none")
+                               THEN [s31 EXCEPT !.fault = "answered-once"]
+                               ELSE s31
+                    IN  [s32 EXCEPT !.outcome = "FENCED_INSTANCE_ID"]
                ELSE s
           [] OTHER -> s
 
@@ -1633,7 +1665,14 @@ BrokerGroupGroupCommit(s, i, requester, generation_matches, group_known, told_of
                    s36 == IF s35.fault = "none" /\ ~(s35.outcome = "none")
                           THEN [s35 EXCEPT !.fault = "answered-once"]
                           ELSE s35
-               IN  [s36 EXCEPT !.outcome = "COORDINATOR_NOT_AVAILABLE"]
+               IN  [s36 EXCEPT !.outcome = "NOT_COORDINATOR"]
+          [] at = "Loading" ->
+               \* Loading.group_commit.1 [G13 G8]
+               LET s37 == [s EXCEPT !.acted = TRUE]
+                   s38 == IF s37.fault = "none" /\ ~(s37.outcome = "none")
+                          THEN [s37 EXCEPT !.fault = "answered-once"]
+                          ELSE s37
+               IN  [s38 EXCEPT !.outcome = "COORDINATOR_LOAD_IN_PROGRESS"]
           [] OTHER -> s
 
 \* broker_group hears: LeaveGroup, one member of it; `none` with an instance id: an administrator removes it
@@ -1645,105 +1684,112 @@ BrokerGroupGroupLeave(s, i, requester, replaces_static) ==
                    s2 == IF s1.fault = "none" /\ ~(s1.outcome = "none")
                          THEN [s1 EXCEPT !.fault = "answered-once"]
                          ELSE s1
-               IN  [s2 EXCEPT !.outcome = "COORDINATOR_NOT_AVAILABLE"]
+               IN  [s2 EXCEPT !.outcome = "NOT_COORDINATOR"]
+          [] at = "Loading" ->
+               \* Loading.group_leave.1 [G13 G8]
+               LET s3 == [s EXCEPT !.acted = TRUE]
+                   s4 == IF s3.fault = "none" /\ ~(s3.outcome = "none")
+                         THEN [s3 EXCEPT !.fault = "answered-once"]
+                         ELSE s3
+               IN  [s4 EXCEPT !.outcome = "COORDINATOR_LOAD_IN_PROGRESS"]
           [] at = "Empty" ->
                \* Empty.group_leave.1 [G8 G13]
                IF requester = "unknown" \/ (requester = "none" /\ ~replaces_static)
-               THEN LET s3 == [s EXCEPT !.acted = TRUE]
-                        s4 == IF s3.fault = "none" /\ ~(s3.outcome = "none")
-                              THEN [s3 EXCEPT !.fault = "answered-once"]
-                              ELSE s3
-                    IN  [s4 EXCEPT !.outcome = "UNKNOWN_MEMBER_ID"]
-               \* Empty.group_leave.2 [G8 G11]
-               ELSE IF requester = "fenced"
                THEN LET s5 == [s EXCEPT !.acted = TRUE]
                         s6 == IF s5.fault = "none" /\ ~(s5.outcome = "none")
                               THEN [s5 EXCEPT !.fault = "answered-once"]
                               ELSE s5
-                    IN  [s6 EXCEPT !.outcome = "FENCED_INSTANCE_ID"]
-               \* Empty.group_leave.3 [G13]
-               ELSE IF requester = "member" \/ (requester = "none" /\ replaces_static)
+                    IN  [s6 EXCEPT !.outcome = "UNKNOWN_MEMBER_ID"]
+               \* Empty.group_leave.2 [G8 G11]
+               ELSE IF requester = "fenced"
                THEN LET s7 == [s EXCEPT !.acted = TRUE]
                         s8 == IF s7.fault = "none" /\ ~(s7.outcome = "none")
                               THEN [s7 EXCEPT !.fault = "answered-once"]
                               ELSE s7
-                    IN  [s8 EXCEPT !.outcome = "UNKNOWN_MEMBER_ID"]
-               \* Empty.group_leave.4 [G4]
-               ELSE IF requester = "pending"
-               THEN LET s9 == [s EXCEPT !.acted = TRUE,
-                                        !.pending[i] = FALSE,
-                                        !.acted = TRUE]
+                    IN  [s8 EXCEPT !.outcome = "FENCED_INSTANCE_ID"]
+               \* Empty.group_leave.3 [G13]
+               ELSE IF requester = "member" \/ (requester = "none" /\ replaces_static)
+               THEN LET s9 == [s EXCEPT !.acted = TRUE]
                         s10 == IF s9.fault = "none" /\ ~(s9.outcome = "none")
                                THEN [s9 EXCEPT !.fault = "answered-once"]
                                ELSE s9
-                    IN  [s10 EXCEPT !.outcome = "NONE"]
+                    IN  [s10 EXCEPT !.outcome = "UNKNOWN_MEMBER_ID"]
+               \* Empty.group_leave.4 [G4]
+               ELSE IF requester = "pending"
+               THEN LET s11 == [s EXCEPT !.acted = TRUE,
+                                         !.pending[i] = FALSE,
+                                         !.acted = TRUE]
+                        s12 == IF s11.fault = "none" /\ ~(s11.outcome = "none")
+                               THEN [s11 EXCEPT !.fault = "answered-once"]
+                               ELSE s11
+                    IN  [s12 EXCEPT !.outcome = "NONE"]
                ELSE s
           [] at = "PreparingRebalance" ->
                \* PreparingRebalance.group_leave.1 [G8 G13]
                IF requester = "unknown" \/ (requester = "none" /\ ~replaces_static)
-               THEN LET s11 == [s EXCEPT !.acted = TRUE]
-                        s12 == IF s11.fault = "none" /\ ~(s11.outcome = "none")
-                               THEN [s11 EXCEPT !.fault = "answered-once"]
-                               ELSE s11
-                    IN  [s12 EXCEPT !.outcome = "UNKNOWN_MEMBER_ID"]
-               \* PreparingRebalance.group_leave.2 [G8 G11]
-               ELSE IF requester = "fenced"
                THEN LET s13 == [s EXCEPT !.acted = TRUE]
                         s14 == IF s13.fault = "none" /\ ~(s13.outcome = "none")
                                THEN [s13 EXCEPT !.fault = "answered-once"]
                                ELSE s13
-                    IN  [s14 EXCEPT !.outcome = "FENCED_INSTANCE_ID"]
+                    IN  [s14 EXCEPT !.outcome = "UNKNOWN_MEMBER_ID"]
+               \* PreparingRebalance.group_leave.2 [G8 G11]
+               ELSE IF requester = "fenced"
+               THEN LET s15 == [s EXCEPT !.acted = TRUE]
+                        s16 == IF s15.fault = "none" /\ ~(s15.outcome = "none")
+                               THEN [s15 EXCEPT !.fault = "answered-once"]
+                               ELSE s15
+                    IN  [s16 EXCEPT !.outcome = "FENCED_INSTANCE_ID"]
                \* PreparingRebalance.group_leave.3 [G1]
                ELSE IF requester = "member" \/ (requester = "none" /\ replaces_static)
-               THEN LET s15 == [s EXCEPT !.acted = TRUE,
+               THEN LET s17 == [s EXCEPT !.acted = TRUE,
                                          !.member[i] = FALSE,
                                          !.is_new[i] = FALSE,
                                          !.parked[i] = "nothing",
                                          !.yet_to_sync[i] = FALSE,
                                          !.removed = TRUE,
                                          !.acted = TRUE]
-                        s16 == IF s15.fault = "none" /\ ~(s15.outcome = "none")
-                               THEN [s15 EXCEPT !.fault = "answered-once"]
-                               ELSE s15
-                        s17 == [s16 EXCEPT !.outcome = "NONE",
+                        s18 == IF s17.fault = "none" /\ ~(s17.outcome = "none")
+                               THEN [s17 EXCEPT !.fault = "answered-once"]
+                               ELSE s17
+                        s19 == [s18 EXCEPT !.outcome = "NONE",
                                            !.acted = TRUE]
-                    IN  BrokerGroupGroupJoinPhaseChecked(s17,
-                                                         \A j \in Members : (~s17.member[j] \/ s17.parked[j] = "join") /\ ~s17.pending[j],
-                                                         \E j \in Members : s17.member[j] /\ (s17.parked[j] = "join" \/ j = 1),
-                                                         \E j \in Members : s17.parked[j] = "join")
+                    IN  BrokerGroupGroupJoinPhaseChecked(s19,
+                                                         \A j \in Members : (~s19.member[j] \/ s19.parked[j] = "join") /\ ~s19.pending[j],
+                                                         \E j \in Members : s19.member[j] /\ (s19.parked[j] = "join" \/ j = 1),
+                                                         \E j \in Members : s19.parked[j] = "join")
                \* PreparingRebalance.group_leave.4 [G1 G4]
                ELSE IF requester = "pending"
-               THEN LET s18 == [s EXCEPT !.acted = TRUE,
+               THEN LET s20 == [s EXCEPT !.acted = TRUE,
                                          !.pending[i] = FALSE,
                                          !.acted = TRUE]
-                        s19 == IF s18.fault = "none" /\ ~(s18.outcome = "none")
-                               THEN [s18 EXCEPT !.fault = "answered-once"]
-                               ELSE s18
-                        s20 == [s19 EXCEPT !.outcome = "NONE",
+                        s21 == IF s20.fault = "none" /\ ~(s20.outcome = "none")
+                               THEN [s20 EXCEPT !.fault = "answered-once"]
+                               ELSE s20
+                        s22 == [s21 EXCEPT !.outcome = "NONE",
                                            !.acted = TRUE]
-                    IN  BrokerGroupGroupJoinPhaseChecked(s20,
-                                                         \A j \in Members : (~s20.member[j] \/ s20.parked[j] = "join") /\ ~s20.pending[j],
-                                                         \E j \in Members : s20.member[j] /\ (s20.parked[j] = "join" \/ j = 1),
-                                                         \E j \in Members : s20.parked[j] = "join")
+                    IN  BrokerGroupGroupJoinPhaseChecked(s22,
+                                                         \A j \in Members : (~s22.member[j] \/ s22.parked[j] = "join") /\ ~s22.pending[j],
+                                                         \E j \in Members : s22.member[j] /\ (s22.parked[j] = "join" \/ j = 1),
+                                                         \E j \in Members : s22.parked[j] = "join")
                ELSE s
           [] at = "CompletingRebalance" ->
                \* CompletingRebalance.group_leave.1 [G8 G13]
                IF requester = "unknown" \/ (requester = "none" /\ ~replaces_static)
-               THEN LET s21 == [s EXCEPT !.acted = TRUE]
-                        s22 == IF s21.fault = "none" /\ ~(s21.outcome = "none")
-                               THEN [s21 EXCEPT !.fault = "answered-once"]
-                               ELSE s21
-                    IN  [s22 EXCEPT !.outcome = "UNKNOWN_MEMBER_ID"]
-               \* CompletingRebalance.group_leave.2 [G8 G11]
-               ELSE IF requester = "fenced"
                THEN LET s23 == [s EXCEPT !.acted = TRUE]
                         s24 == IF s23.fault = "none" /\ ~(s23.outcome = "none")
                                THEN [s23 EXCEPT !.fault = "answered-once"]
                                ELSE s23
-                    IN  [s24 EXCEPT !.outcome = "FENCED_INSTANCE_ID"]
+                    IN  [s24 EXCEPT !.outcome = "UNKNOWN_MEMBER_ID"]
+               \* CompletingRebalance.group_leave.2 [G8 G11]
+               ELSE IF requester = "fenced"
+               THEN LET s25 == [s EXCEPT !.acted = TRUE]
+                        s26 == IF s25.fault = "none" /\ ~(s25.outcome = "none")
+                               THEN [s25 EXCEPT !.fault = "answered-once"]
+                               ELSE s25
+                    IN  [s26 EXCEPT !.outcome = "FENCED_INSTANCE_ID"]
                \* CompletingRebalance.group_leave.3 [G1]
                ELSE IF requester = "member" \/ (requester = "none" /\ replaces_static)
-               THEN LET s25 == [s EXCEPT !.broker_group = "PreparingRebalance",
+               THEN LET s27 == [s EXCEPT !.broker_group = "PreparingRebalance",
                                          \* start_rebalance_timer
                                          !.initial_delay = FALSE,
                                          !.acted = TRUE,
@@ -1753,75 +1799,75 @@ BrokerGroupGroupLeave(s, i, requester, replaces_static) ==
                                          !.yet_to_sync[i] = FALSE,
                                          !.removed = TRUE,
                                          !.acted = TRUE]
-                        s26 == IF s25.fault = "none" /\ ~(s25.outcome = "none")
-                               THEN [s25 EXCEPT !.fault = "answered-once"]
-                               ELSE s25
-                        s27 == [s26 EXCEPT !.outcome = "NONE",
+                        s28 == IF s27.fault = "none" /\ ~(s27.outcome = "none")
+                               THEN [s27 EXCEPT !.fault = "answered-once"]
+                               ELSE s27
+                        s29 == [s28 EXCEPT !.outcome = "NONE",
                                            !.acted = TRUE,
-                                           !.parked = [j \in Members |-> IF s26.parked[j] = "sync"
+                                           !.parked = [j \in Members |-> IF s28.parked[j] = "sync"
                                                                          THEN "nothing"
-                                                                         ELSE s26.parked[j]],
+                                                                         ELSE s28.parked[j]],
                                            !.acted = TRUE,
                                            !.phase = "joining",
                                            !.clock = "rebalance",
                                            !.newcomer = FALSE,
                                            !.begun = TRUE,
-                                           !.old_writing = s26.old_writing \/ s26.writing,
+                                           !.old_writing = s28.old_writing \/ s28.writing,
                                            !.writing = FALSE,
                                            !.yet_to_sync = [j \in Members |-> FALSE],
                                            !.acted = TRUE]
-                    IN  BrokerGroupGroupJoinPhaseChecked(s27,
-                                                         \A j \in Members : (~s27.member[j] \/ s27.parked[j] = "join") /\ ~s27.pending[j],
-                                                         \E j \in Members : s27.member[j] /\ (s27.parked[j] = "join" \/ j = 1),
-                                                         \E j \in Members : s27.parked[j] = "join")
+                    IN  BrokerGroupGroupJoinPhaseChecked(s29,
+                                                         \A j \in Members : (~s29.member[j] \/ s29.parked[j] = "join") /\ ~s29.pending[j],
+                                                         \E j \in Members : s29.member[j] /\ (s29.parked[j] = "join" \/ j = 1),
+                                                         \E j \in Members : s29.parked[j] = "join")
                \* CompletingRebalance.group_leave.4 [G1 G4]
                ELSE IF requester = "pending"
-               THEN LET s28 == [s EXCEPT !.broker_group = "PreparingRebalance",
+               THEN LET s30 == [s EXCEPT !.broker_group = "PreparingRebalance",
                                          \* start_rebalance_timer
                                          !.initial_delay = FALSE,
                                          !.acted = TRUE,
                                          !.pending[i] = FALSE,
                                          !.acted = TRUE]
-                        s29 == IF s28.fault = "none" /\ ~(s28.outcome = "none")
-                               THEN [s28 EXCEPT !.fault = "answered-once"]
-                               ELSE s28
-                        s30 == [s29 EXCEPT !.outcome = "NONE",
+                        s31 == IF s30.fault = "none" /\ ~(s30.outcome = "none")
+                               THEN [s30 EXCEPT !.fault = "answered-once"]
+                               ELSE s30
+                        s32 == [s31 EXCEPT !.outcome = "NONE",
                                            !.acted = TRUE,
-                                           !.parked = [j \in Members |-> IF s29.parked[j] = "sync"
+                                           !.parked = [j \in Members |-> IF s31.parked[j] = "sync"
                                                                          THEN "nothing"
-                                                                         ELSE s29.parked[j]],
+                                                                         ELSE s31.parked[j]],
                                            !.acted = TRUE,
                                            !.phase = "joining",
                                            !.clock = "rebalance",
                                            !.newcomer = FALSE,
                                            !.begun = TRUE,
-                                           !.old_writing = s29.old_writing \/ s29.writing,
+                                           !.old_writing = s31.old_writing \/ s31.writing,
                                            !.writing = FALSE,
                                            !.yet_to_sync = [j \in Members |-> FALSE],
                                            !.acted = TRUE]
-                    IN  BrokerGroupGroupJoinPhaseChecked(s30,
-                                                         \A j \in Members : (~s30.member[j] \/ s30.parked[j] = "join") /\ ~s30.pending[j],
-                                                         \E j \in Members : s30.member[j] /\ (s30.parked[j] = "join" \/ j = 1),
-                                                         \E j \in Members : s30.parked[j] = "join")
+                    IN  BrokerGroupGroupJoinPhaseChecked(s32,
+                                                         \A j \in Members : (~s32.member[j] \/ s32.parked[j] = "join") /\ ~s32.pending[j],
+                                                         \E j \in Members : s32.member[j] /\ (s32.parked[j] = "join" \/ j = 1),
+                                                         \E j \in Members : s32.parked[j] = "join")
                ELSE s
           [] at = "Stable" ->
                \* Stable.group_leave.1 [G8 G13]
                IF requester = "unknown" \/ (requester = "none" /\ ~replaces_static)
-               THEN LET s31 == [s EXCEPT !.acted = TRUE]
-                        s32 == IF s31.fault = "none" /\ ~(s31.outcome = "none")
-                               THEN [s31 EXCEPT !.fault = "answered-once"]
-                               ELSE s31
-                    IN  [s32 EXCEPT !.outcome = "UNKNOWN_MEMBER_ID"]
-               \* Stable.group_leave.2 [G8 G11]
-               ELSE IF requester = "fenced"
                THEN LET s33 == [s EXCEPT !.acted = TRUE]
                         s34 == IF s33.fault = "none" /\ ~(s33.outcome = "none")
                                THEN [s33 EXCEPT !.fault = "answered-once"]
                                ELSE s33
-                    IN  [s34 EXCEPT !.outcome = "FENCED_INSTANCE_ID"]
+                    IN  [s34 EXCEPT !.outcome = "UNKNOWN_MEMBER_ID"]
+               \* Stable.group_leave.2 [G8 G11]
+               ELSE IF requester = "fenced"
+               THEN LET s35 == [s EXCEPT !.acted = TRUE]
+                        s36 == IF s35.fault = "none" /\ ~(s35.outcome = "none")
+                               THEN [s35 EXCEPT !.fault = "answered-once"]
+                               ELSE s35
+                    IN  [s36 EXCEPT !.outcome = "FENCED_INSTANCE_ID"]
                \* Stable.group_leave.3 [G1]
                ELSE IF requester = "member" \/ (requester = "none" /\ replaces_static)
-               THEN LET s35 == [s EXCEPT !.broker_group = "PreparingRebalance",
+               THEN LET s37 == [s EXCEPT !.broker_group = "PreparingRebalance",
                                          \* start_rebalance_timer
                                          !.initial_delay = FALSE,
                                          !.acted = TRUE,
@@ -1831,48 +1877,48 @@ BrokerGroupGroupLeave(s, i, requester, replaces_static) ==
                                          !.yet_to_sync[i] = FALSE,
                                          !.removed = TRUE,
                                          !.acted = TRUE]
-                        s36 == IF s35.fault = "none" /\ ~(s35.outcome = "none")
-                               THEN [s35 EXCEPT !.fault = "answered-once"]
-                               ELSE s35
-                        s37 == [s36 EXCEPT !.outcome = "NONE",
+                        s38 == IF s37.fault = "none" /\ ~(s37.outcome = "none")
+                               THEN [s37 EXCEPT !.fault = "answered-once"]
+                               ELSE s37
+                        s39 == [s38 EXCEPT !.outcome = "NONE",
                                            !.acted = TRUE,
                                            !.phase = "joining",
                                            !.clock = "rebalance",
                                            !.newcomer = FALSE,
                                            !.begun = TRUE,
-                                           !.old_writing = s36.old_writing \/ s36.writing,
+                                           !.old_writing = s38.old_writing \/ s38.writing,
                                            !.writing = FALSE,
                                            !.yet_to_sync = [j \in Members |-> FALSE],
                                            !.acted = TRUE]
-                    IN  BrokerGroupGroupJoinPhaseChecked(s37,
-                                                         \A j \in Members : (~s37.member[j] \/ s37.parked[j] = "join") /\ ~s37.pending[j],
-                                                         \E j \in Members : s37.member[j] /\ (s37.parked[j] = "join" \/ j = 1),
-                                                         \E j \in Members : s37.parked[j] = "join")
+                    IN  BrokerGroupGroupJoinPhaseChecked(s39,
+                                                         \A j \in Members : (~s39.member[j] \/ s39.parked[j] = "join") /\ ~s39.pending[j],
+                                                         \E j \in Members : s39.member[j] /\ (s39.parked[j] = "join" \/ j = 1),
+                                                         \E j \in Members : s39.parked[j] = "join")
                \* Stable.group_leave.4 [G1 G4]
                ELSE IF requester = "pending"
-               THEN LET s38 == [s EXCEPT !.broker_group = "PreparingRebalance",
+               THEN LET s40 == [s EXCEPT !.broker_group = "PreparingRebalance",
                                          \* start_rebalance_timer
                                          !.initial_delay = FALSE,
                                          !.acted = TRUE,
                                          !.pending[i] = FALSE,
                                          !.acted = TRUE]
-                        s39 == IF s38.fault = "none" /\ ~(s38.outcome = "none")
-                               THEN [s38 EXCEPT !.fault = "answered-once"]
-                               ELSE s38
-                        s40 == [s39 EXCEPT !.outcome = "NONE",
+                        s41 == IF s40.fault = "none" /\ ~(s40.outcome = "none")
+                               THEN [s40 EXCEPT !.fault = "answered-once"]
+                               ELSE s40
+                        s42 == [s41 EXCEPT !.outcome = "NONE",
                                            !.acted = TRUE,
                                            !.phase = "joining",
                                            !.clock = "rebalance",
                                            !.newcomer = FALSE,
                                            !.begun = TRUE,
-                                           !.old_writing = s39.old_writing \/ s39.writing,
+                                           !.old_writing = s41.old_writing \/ s41.writing,
                                            !.writing = FALSE,
                                            !.yet_to_sync = [j \in Members |-> FALSE],
                                            !.acted = TRUE]
-                    IN  BrokerGroupGroupJoinPhaseChecked(s40,
-                                                         \A j \in Members : (~s40.member[j] \/ s40.parked[j] = "join") /\ ~s40.pending[j],
-                                                         \E j \in Members : s40.member[j] /\ (s40.parked[j] = "join" \/ j = 1),
-                                                         \E j \in Members : s40.parked[j] = "join")
+                    IN  BrokerGroupGroupJoinPhaseChecked(s42,
+                                                         \A j \in Members : (~s42.member[j] \/ s42.parked[j] = "join") /\ ~s42.pending[j],
+                                                         \E j \in Members : s42.member[j] /\ (s42.parked[j] = "join" \/ j = 1),
+                                                         \E j \in Members : s42.parked[j] = "join")
                ELSE s
           [] OTHER -> s
 
@@ -2034,13 +2080,22 @@ BrokerGroupGroupUnloaded(s) ==
                          !.acted = TRUE,
                          !.clock = "none",
                          !.newcomer = FALSE]
+          [] at = "Loading" ->
+               \* Loading.group_unloaded.1 [G13]
+               [s EXCEPT !.broker_group = "Dead"]
           [] OTHER -> s
 
-\* broker_group hears: the next coordinator has read the group's last record; without one, a group of that
-\* name begins
+\* broker_group hears: the next coordinator begins to read its part of the log
+BrokerGroupGroupLoading(s) ==
+    \* Dead.group_loading.1 [G13]
+    IF s.broker_group = "Dead"
+    THEN [s EXCEPT !.broker_group = "Loading"]
+    ELSE s
+
+\* broker_group hears: it has read the group's last record; without one, a group of that name begins
 BrokerGroupGroupLoaded(s, members_stored) ==
-    \* Dead.group_loaded.1 [G13]
-    IF s.broker_group = "Dead" /\ members_stored
+    \* Loading.group_loaded.1 [G13]
+    IF s.broker_group = "Loading" /\ members_stored
     THEN [s EXCEPT !.broker_group = "Stable",
                    !.acted = TRUE,
                    !.phase = IF \E j \in Members : s.logged[j] THEN "stable" ELSE "empty",
@@ -2049,8 +2104,8 @@ BrokerGroupGroupLoaded(s, members_stored) ==
                    !.yet_to_sync = [j \in Members |-> FALSE],
                    !.member = [j \in Members |-> s.logged[j]],
                    !.pending = [j \in Members |-> FALSE]]
-    \* Dead.group_loaded.2 [G13]
-    ELSE IF s.broker_group = "Dead" /\ ~members_stored
+    \* Loading.group_loaded.2 [G13]
+    ELSE IF s.broker_group = "Loading" /\ ~members_stored
     THEN [s EXCEPT !.broker_group = "Empty",
                    !.acted = TRUE,
                    !.phase = IF \E j \in Members : s.logged[j] THEN "stable" ELSE "empty",
@@ -2061,16 +2116,17 @@ BrokerGroupGroupLoaded(s, members_stored) ==
                    !.pending = [j \in Members |-> FALSE]]
     ELSE s
 
-\* broker_group hears: DeleteGroups, or the last offset of an Empty group expired
+\* broker_group hears: DeleteGroups, or the last offset of an Empty group expired: it is no longer in the log
 BrokerGroupGroupDeleted(s) ==
     \* Empty.group_deleted.1 [G13]
     IF s.broker_group = "Empty"
-    THEN [s EXCEPT !.broker_group = "Dead",
-                   \* stop_timers
-                   !.initial_delay = FALSE,
-                   !.acted = TRUE,
-                   !.clock = "none",
-                   !.newcomer = FALSE]
+    THEN [s EXCEPT !.acted = TRUE,
+                   !.phase = IF \E j \in Members : s.logged[j] THEN "stable" ELSE "empty",
+                   !.is_new = [j \in Members |-> FALSE],
+                   !.parked = [j \in Members |-> "nothing"],
+                   !.yet_to_sync = [j \in Members |-> FALSE],
+                   !.member = [j \in Members |-> s.logged[j]],
+                   !.pending = [j \in Members |-> FALSE]]
     ELSE s
 
 \* what must hold after group_join
@@ -2082,8 +2138,12 @@ AfterGroupJoin(s, i, requester, fresh_instance, replaces_static, requires_member
                    THEN [s EXCEPT !.fault = "session-range-is-checked"]
                    ELSE s
               ELSE IF s.before = "gone"
-              THEN IF s.outcome /= "COORDINATOR_NOT_AVAILABLE"
+              THEN IF s.outcome /= "NOT_COORDINATOR"
                    THEN [s EXCEPT !.fault = "gone-group-says-so"]
+                   ELSE s
+              ELSE IF s.before = "loading"
+              THEN IF s.outcome /= "COORDINATOR_LOAD_IN_PROGRESS"
+                   THEN [s EXCEPT !.fault = "loading-group-says-so"]
                    ELSE s
               ELSE IF ~has_room
               THEN IF s.outcome /= "GROUP_MAX_SIZE_REACHED"
@@ -2158,8 +2218,12 @@ AfterGroupSync(s, i, requester, generation_matches, protocol_accepted, is_leader
     LET s1 == IF s.fault /= "none"
               THEN s
               ELSE IF s.before = "gone"
-              THEN IF s.outcome /= "COORDINATOR_NOT_AVAILABLE"
+              THEN IF s.outcome /= "NOT_COORDINATOR"
                    THEN [s EXCEPT !.fault = "gone-group-says-so"]
+                   ELSE s
+              ELSE IF s.before = "loading"
+              THEN IF s.outcome /= "COORDINATOR_LOAD_IN_PROGRESS"
+                   THEN [s EXCEPT !.fault = "loading-group-says-so"]
                    ELSE s
               ELSE IF requester = "fenced"
               THEN IF s.outcome /= "FENCED_INSTANCE_ID"
@@ -2206,8 +2270,12 @@ AfterGroupHeartbeat(s, i, requester, generation_matches) ==
     LET s1 == IF s.fault /= "none"
               THEN s
               ELSE IF s.before = "gone"
-              THEN IF s.outcome /= "COORDINATOR_NOT_AVAILABLE"
+              THEN IF s.outcome /= "NOT_COORDINATOR"
                    THEN [s EXCEPT !.fault = "gone-group-says-so"]
+                   ELSE s
+              ELSE IF s.before = "loading"
+              THEN IF s.outcome /= "NONE"
+                   THEN [s EXCEPT !.fault = "loading-group-keeps-its-members"]
                    ELSE s
               ELSE IF requester = "fenced"
               THEN IF s.outcome /= "FENCED_INSTANCE_ID"
@@ -2229,7 +2297,7 @@ AfterGroupHeartbeat(s, i, requester, generation_matches) ==
                    THEN [s EXCEPT !.fault = "good-requests-are-accepted"]
                    ELSE s
     IN  IF /\ s1.fault = "none"
-           /\ ~(s1.kept = (s1.outcome = "NONE" \/ s1.outcome = "REBALANCE_IN_PROGRESS"))
+           /\ ~(s1.kept = (s1.before /= "loading" /\ (s1.outcome = "NONE" \/ s1.outcome = "REBALANCE_IN_PROGRESS")))
         THEN [s1 EXCEPT !.fault = "sign-of-life"]
         ELSE s1
 
@@ -2238,8 +2306,12 @@ AfterGroupCommit(s, i, requester, generation_matches, group_known, told_of_missi
     LET s1 == IF s.fault /= "none"
               THEN s
               ELSE IF s.before = "gone"
-              THEN IF s.outcome /= "COORDINATOR_NOT_AVAILABLE"
+              THEN IF s.outcome /= "NOT_COORDINATOR"
                    THEN [s EXCEPT !.fault = "gone-group-says-so"]
+                   ELSE s
+              ELSE IF s.before = "loading"
+              THEN IF s.outcome /= "COORDINATOR_LOAD_IN_PROGRESS"
+                   THEN [s EXCEPT !.fault = "loading-group-says-so"]
                    ELSE s
               ELSE IF s.before = "empty" /\ requester = "none"
               THEN IF s.outcome /= "NONE"
@@ -2281,8 +2353,12 @@ AfterGroupLeave(s, i, requester, replaces_static) ==
     LET s1 == IF s.fault /= "none"
               THEN s
               ELSE IF s.before = "gone"
-              THEN IF s.outcome /= "COORDINATOR_NOT_AVAILABLE"
+              THEN IF s.outcome /= "NOT_COORDINATOR"
                    THEN [s EXCEPT !.fault = "gone-group-says-so"]
+                   ELSE s
+              ELSE IF s.before = "loading"
+              THEN IF s.outcome /= "COORDINATOR_LOAD_IN_PROGRESS"
+                   THEN [s EXCEPT !.fault = "loading-group-says-so"]
                    ELSE s
               ELSE IF requester = "fenced"
               THEN IF s.outcome /= "FENCED_INSTANCE_ID"
@@ -2324,29 +2400,33 @@ AfterGroupLeave(s, i, requester, replaces_static) ==
 \* what must hold after group_session_expired
 AfterGroupSessionExpired(s, i, requester, waits) ==
     LET s1 == IF /\ s.fault = "none"
-                 /\ ~(/\ s.removed = (requester = "member" /\ ~waits /\ s.before /= "gone")
+                 /\ ~(/\ s.removed = (requester = "member" /\ ~waits /\ s.before /= "gone" /\ s.before /= "loading")
                       /\ ~(s.removed /\ s.member[i]))
               THEN [s EXCEPT !.fault = "members-go-for-a-reason"]
               ELSE s
         s2 == IF /\ s1.fault = "none"
-                 /\ ~(~(requester = "pending" /\ s1.before /= "gone") \/ ~s1.pending[i])
+                 /\ ~(\/ ~(requester = "pending" /\ s1.before /= "gone" /\ s1.before /= "loading")
+                      \/ ~s1.pending[i])
               THEN [s1 EXCEPT !.fault = "pending-id-ends"]
               ELSE s1
         s3 == IF /\ s2.fault = "none"
-                 /\ ~(s2.begun = (requester = "member" /\ ~waits /\ s2.before /= "gone" /\ (s2.before = "syncing" \/ s2.before = "stable")))
+                 /\ ~(s2.begun = (requester = "member" /\ ~waits /\ s2.before /= "gone" /\ s2.before /= "loading" /\ (s2.before = "syncing" \/ s2.before = "stable")))
               THEN [s2 EXCEPT !.fault = "rebalance-has-a-reason"]
               ELSE s2
         s4 == IF /\ s3.fault = "none"
-                 /\ ~(\/ ~(\/ requester = "member" /\ ~waits /\ s3.before /= "gone"
-                           \/ requester = "pending" /\ s3.before /= "gone")
+                 /\ ~(\/ ~(\/ /\ requester = "member"
+                              /\ ~waits
+                              /\ s3.before /= "gone"
+                              /\ s3.before /= "loading"
+                           \/ requester = "pending" /\ s3.before /= "gone" /\ s3.before /= "loading")
                       \/ ~(/\ s3.phase = "joining"
                            /\ \A j \in Members :
                                   (~s3.member[j] \/ s3.parked[j] = "join") /\ ~s3.pending[j]))
               THEN [s3 EXCEPT !.fault = "waits-for-nobody-else"]
               ELSE s3
     IN  IF /\ s4.fault = "none"
-           /\ ~(\/ requester = "member" /\ ~waits /\ s4.before /= "gone"
-                \/ requester = "pending" /\ s4.before /= "gone"
+           /\ ~(\/ requester = "member" /\ ~waits /\ s4.before /= "gone" /\ s4.before /= "loading"
+                \/ requester = "pending" /\ s4.before /= "gone" /\ s4.before /= "loading"
                 \/ ~s4.acted)
         THEN [s4 EXCEPT !.fault = "stopped-timers-do-nothing"]
         ELSE s4
@@ -2435,8 +2515,9 @@ AfterGroupUnloaded(s) ==
 
 \* what must hold after group_deleted
 AfterGroupDeleted(s) ==
-    IF s.fault = "none" /\ ~(s.clock = "none")
-    THEN [s EXCEPT !.fault = "gone-group-lets-go"]
+    IF /\ s.fault = "none"
+       /\ ~(s.phase = "empty" /\ s.clock = "none" /\ (\A j \in Members : ~s.member[j] /\ ~s.pending[j]))
+    THEN [s EXCEPT !.fault = "deleted-is-forgotten"]
     ELSE s
 
 \* what must hold after late
@@ -2477,7 +2558,7 @@ EventIsOver(s) ==
 JoinNoIdNotInSessionRangeNotHasRoomNotProtocolAccepted(i) ==
     /\ state.fault = "none"
     /\ i /= 1
-    /\ (~state.member[i] /\ ~state.pending[i]) \/ state.phase = "gone"
+    /\ (~state.member[i] /\ ~state.pending[i]) \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -2509,7 +2590,7 @@ JoinNoIdNotInSessionRangeNotHasRoomNotProtocolAccepted(i) ==
 JoinNoIdNotInSessionRangeNotHasRoom(i) ==
     /\ state.fault = "none"
     /\ i /= 1
-    /\ (~state.member[i] /\ ~state.pending[i]) \/ state.phase = "gone"
+    /\ (~state.member[i] /\ ~state.pending[i]) \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -2541,7 +2622,7 @@ JoinNoIdNotInSessionRangeNotHasRoom(i) ==
 JoinNoIdNotInSessionRangeNotProtocolAccepted(i) ==
     /\ state.fault = "none"
     /\ i /= 1
-    /\ (~state.member[i] /\ ~state.pending[i]) \/ state.phase = "gone"
+    /\ (~state.member[i] /\ ~state.pending[i]) \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -2573,7 +2654,7 @@ JoinNoIdNotInSessionRangeNotProtocolAccepted(i) ==
 JoinNoIdNotInSessionRange(i) ==
     /\ state.fault = "none"
     /\ i /= 1
-    /\ (~state.member[i] /\ ~state.pending[i]) \/ state.phase = "gone"
+    /\ (~state.member[i] /\ ~state.pending[i]) \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -2605,7 +2686,7 @@ JoinNoIdNotInSessionRange(i) ==
 JoinNoIdNotHasRoomNotProtocolAccepted(i) ==
     /\ state.fault = "none"
     /\ i /= 1
-    /\ (~state.member[i] /\ ~state.pending[i]) \/ state.phase = "gone"
+    /\ (~state.member[i] /\ ~state.pending[i]) \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -2637,7 +2718,7 @@ JoinNoIdNotHasRoomNotProtocolAccepted(i) ==
 JoinNoIdNotHasRoom(i) ==
     /\ state.fault = "none"
     /\ i /= 1
-    /\ (~state.member[i] /\ ~state.pending[i]) \/ state.phase = "gone"
+    /\ (~state.member[i] /\ ~state.pending[i]) \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -2669,7 +2750,7 @@ JoinNoIdNotHasRoom(i) ==
 JoinNoIdNotProtocolAccepted(i) ==
     /\ state.fault = "none"
     /\ i /= 1
-    /\ (~state.member[i] /\ ~state.pending[i]) \/ state.phase = "gone"
+    /\ (~state.member[i] /\ ~state.pending[i]) \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -2701,7 +2782,7 @@ JoinNoIdNotProtocolAccepted(i) ==
 JoinNoId(i) ==
     /\ state.fault = "none"
     /\ i /= 1
-    /\ (~state.member[i] /\ ~state.pending[i]) \/ state.phase = "gone"
+    /\ (~state.member[i] /\ ~state.pending[i]) \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -2733,7 +2814,7 @@ JoinNoId(i) ==
 JoinNoIdNotRequiresMemberIdNotInSessionRangeNotHasRoomNotProtocolAccepted(i) ==
     /\ state.fault = "none"
     /\ i /= 1
-    /\ (~state.member[i] /\ ~state.pending[i]) \/ state.phase = "gone"
+    /\ (~state.member[i] /\ ~state.pending[i]) \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -2765,7 +2846,7 @@ JoinNoIdNotRequiresMemberIdNotInSessionRangeNotHasRoomNotProtocolAccepted(i) ==
 JoinNoIdNotRequiresMemberIdNotInSessionRangeNotHasRoom(i) ==
     /\ state.fault = "none"
     /\ i /= 1
-    /\ (~state.member[i] /\ ~state.pending[i]) \/ state.phase = "gone"
+    /\ (~state.member[i] /\ ~state.pending[i]) \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -2797,7 +2878,7 @@ JoinNoIdNotRequiresMemberIdNotInSessionRangeNotHasRoom(i) ==
 JoinNoIdNotRequiresMemberIdNotInSessionRangeNotProtocolAccepted(i) ==
     /\ state.fault = "none"
     /\ i /= 1
-    /\ (~state.member[i] /\ ~state.pending[i]) \/ state.phase = "gone"
+    /\ (~state.member[i] /\ ~state.pending[i]) \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -2829,7 +2910,7 @@ JoinNoIdNotRequiresMemberIdNotInSessionRangeNotProtocolAccepted(i) ==
 JoinNoIdNotRequiresMemberIdNotInSessionRange(i) ==
     /\ state.fault = "none"
     /\ i /= 1
-    /\ (~state.member[i] /\ ~state.pending[i]) \/ state.phase = "gone"
+    /\ (~state.member[i] /\ ~state.pending[i]) \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -2861,7 +2942,7 @@ JoinNoIdNotRequiresMemberIdNotInSessionRange(i) ==
 JoinNoIdNotRequiresMemberIdNotHasRoomNotProtocolAccepted(i) ==
     /\ state.fault = "none"
     /\ i /= 1
-    /\ (~state.member[i] /\ ~state.pending[i]) \/ state.phase = "gone"
+    /\ (~state.member[i] /\ ~state.pending[i]) \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -2893,7 +2974,7 @@ JoinNoIdNotRequiresMemberIdNotHasRoomNotProtocolAccepted(i) ==
 JoinNoIdNotRequiresMemberIdNotHasRoom(i) ==
     /\ state.fault = "none"
     /\ i /= 1
-    /\ (~state.member[i] /\ ~state.pending[i]) \/ state.phase = "gone"
+    /\ (~state.member[i] /\ ~state.pending[i]) \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -2925,7 +3006,7 @@ JoinNoIdNotRequiresMemberIdNotHasRoom(i) ==
 JoinNoIdNotRequiresMemberIdNotProtocolAccepted(i) ==
     /\ state.fault = "none"
     /\ i /= 1
-    /\ (~state.member[i] /\ ~state.pending[i]) \/ state.phase = "gone"
+    /\ (~state.member[i] /\ ~state.pending[i]) \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -2957,7 +3038,7 @@ JoinNoIdNotRequiresMemberIdNotProtocolAccepted(i) ==
 JoinNoIdNotRequiresMemberId(i) ==
     /\ state.fault = "none"
     /\ i /= 1
-    /\ (~state.member[i] /\ ~state.pending[i]) \/ state.phase = "gone"
+    /\ (~state.member[i] /\ ~state.pending[i]) \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -2989,7 +3070,7 @@ JoinNoIdNotRequiresMemberId(i) ==
 JoinNoIdFreshInstanceNotInSessionRangeNotHasRoomNotProtocolAccepted(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ ~state.member[i] \/ state.phase = "gone"
+    /\ ~state.member[i] \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -3021,7 +3102,7 @@ JoinNoIdFreshInstanceNotInSessionRangeNotHasRoomNotProtocolAccepted(i) ==
 JoinNoIdFreshInstanceNotInSessionRangeNotHasRoom(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ ~state.member[i] \/ state.phase = "gone"
+    /\ ~state.member[i] \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -3053,7 +3134,7 @@ JoinNoIdFreshInstanceNotInSessionRangeNotHasRoom(i) ==
 JoinNoIdFreshInstanceNotInSessionRangeNotProtocolAccepted(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ ~state.member[i] \/ state.phase = "gone"
+    /\ ~state.member[i] \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -3085,7 +3166,7 @@ JoinNoIdFreshInstanceNotInSessionRangeNotProtocolAccepted(i) ==
 JoinNoIdFreshInstanceNotInSessionRange(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ ~state.member[i] \/ state.phase = "gone"
+    /\ ~state.member[i] \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -3117,7 +3198,7 @@ JoinNoIdFreshInstanceNotInSessionRange(i) ==
 JoinNoIdFreshInstanceNotHasRoomNotProtocolAccepted(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ ~state.member[i] \/ state.phase = "gone"
+    /\ ~state.member[i] \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -3149,7 +3230,7 @@ JoinNoIdFreshInstanceNotHasRoomNotProtocolAccepted(i) ==
 JoinNoIdFreshInstanceNotHasRoom(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ ~state.member[i] \/ state.phase = "gone"
+    /\ ~state.member[i] \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -3181,7 +3262,7 @@ JoinNoIdFreshInstanceNotHasRoom(i) ==
 JoinNoIdFreshInstanceNotProtocolAccepted(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ ~state.member[i] \/ state.phase = "gone"
+    /\ ~state.member[i] \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -3213,7 +3294,7 @@ JoinNoIdFreshInstanceNotProtocolAccepted(i) ==
 JoinNoIdFreshInstance(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ ~state.member[i] \/ state.phase = "gone"
+    /\ ~state.member[i] \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -3245,7 +3326,7 @@ JoinNoIdFreshInstance(i) ==
 JoinNoIdReplacesStaticNotInSessionRangeNotHasRoomNotProtocolAccepted(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ state.phase = "gone"
+    /\ state.member[i] \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -3277,7 +3358,7 @@ JoinNoIdReplacesStaticNotInSessionRangeNotHasRoomNotProtocolAccepted(i) ==
 JoinNoIdReplacesStaticNotInSessionRangeNotHasRoom(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ state.phase = "gone"
+    /\ state.member[i] \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -3309,7 +3390,7 @@ JoinNoIdReplacesStaticNotInSessionRangeNotHasRoom(i) ==
 JoinNoIdReplacesStaticNotInSessionRangeNotProtocolAccepted(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ state.phase = "gone"
+    /\ state.member[i] \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -3341,7 +3422,7 @@ JoinNoIdReplacesStaticNotInSessionRangeNotProtocolAccepted(i) ==
 JoinNoIdReplacesStaticNotInSessionRange(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ state.phase = "gone"
+    /\ state.member[i] \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -3373,7 +3454,7 @@ JoinNoIdReplacesStaticNotInSessionRange(i) ==
 JoinNoIdReplacesStaticNotHasRoomNotProtocolAccepted(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ state.phase = "gone"
+    /\ state.member[i] \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -3405,7 +3486,7 @@ JoinNoIdReplacesStaticNotHasRoomNotProtocolAccepted(i) ==
 JoinNoIdReplacesStaticNotHasRoom(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ state.phase = "gone"
+    /\ state.member[i] \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -3437,7 +3518,7 @@ JoinNoIdReplacesStaticNotHasRoom(i) ==
 JoinNoIdReplacesStaticNotProtocolAccepted(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ state.phase = "gone"
+    /\ state.member[i] \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -3469,7 +3550,7 @@ JoinNoIdReplacesStaticNotProtocolAccepted(i) ==
 JoinNoIdReplacesStatic(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ state.phase = "gone"
+    /\ state.member[i] \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -3501,7 +3582,7 @@ JoinNoIdReplacesStatic(i) ==
 JoinNoIdReplacesStaticNotInSessionRangeNotHasRoomNotProtocolAcceptedProtocolChanges(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ state.phase = "gone"
+    /\ state.member[i] \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -3533,7 +3614,7 @@ JoinNoIdReplacesStaticNotInSessionRangeNotHasRoomNotProtocolAcceptedProtocolChan
 JoinNoIdReplacesStaticNotInSessionRangeNotHasRoomProtocolChanges(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ state.phase = "gone"
+    /\ state.member[i] \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -3565,7 +3646,7 @@ JoinNoIdReplacesStaticNotInSessionRangeNotHasRoomProtocolChanges(i) ==
 JoinNoIdReplacesStaticNotInSessionRangeNotProtocolAcceptedProtocolChanges(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ state.phase = "gone"
+    /\ state.member[i] \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -3597,7 +3678,7 @@ JoinNoIdReplacesStaticNotInSessionRangeNotProtocolAcceptedProtocolChanges(i) ==
 JoinNoIdReplacesStaticNotInSessionRangeProtocolChanges(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ state.phase = "gone"
+    /\ state.member[i] \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -3629,7 +3710,7 @@ JoinNoIdReplacesStaticNotInSessionRangeProtocolChanges(i) ==
 JoinNoIdReplacesStaticNotHasRoomNotProtocolAcceptedProtocolChanges(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ state.phase = "gone"
+    /\ state.member[i] \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -3661,7 +3742,7 @@ JoinNoIdReplacesStaticNotHasRoomNotProtocolAcceptedProtocolChanges(i) ==
 JoinNoIdReplacesStaticNotHasRoomProtocolChanges(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ state.phase = "gone"
+    /\ state.member[i] \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -3693,7 +3774,7 @@ JoinNoIdReplacesStaticNotHasRoomProtocolChanges(i) ==
 JoinNoIdReplacesStaticNotProtocolAcceptedProtocolChanges(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ state.phase = "gone"
+    /\ state.member[i] \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -3725,7 +3806,7 @@ JoinNoIdReplacesStaticNotProtocolAcceptedProtocolChanges(i) ==
 JoinNoIdReplacesStaticProtocolChanges(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ state.phase = "gone"
+    /\ state.member[i] \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -4004,7 +4085,7 @@ JoinPending(i) ==
 \* JoinGroup [message]
 JoinMemberNotInSessionRangeNotHasRoomNotProtocolAccepted(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state.phase /= "syncing"
     /\ state.phase /= "stable"
     /\ state' = LET s1 == EventComes(state)
@@ -4037,7 +4118,7 @@ JoinMemberNotInSessionRangeNotHasRoomNotProtocolAccepted(i) ==
 \* JoinGroup [message]
 JoinMemberNotInSessionRangeNotHasRoom(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state.phase /= "syncing"
     /\ state.phase /= "stable"
     /\ state' = LET s1 == EventComes(state)
@@ -4070,7 +4151,7 @@ JoinMemberNotInSessionRangeNotHasRoom(i) ==
 \* JoinGroup [message]
 JoinMemberNotInSessionRangeNotProtocolAccepted(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -4101,7 +4182,7 @@ JoinMemberNotInSessionRangeNotProtocolAccepted(i) ==
 \* JoinGroup [message]
 JoinMemberNotInSessionRange(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -4132,7 +4213,7 @@ JoinMemberNotInSessionRange(i) ==
 \* JoinGroup [message]
 JoinMemberNotHasRoomNotProtocolAccepted(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state.phase /= "syncing"
     /\ state.phase /= "stable"
     /\ state' = LET s1 == EventComes(state)
@@ -4165,7 +4246,7 @@ JoinMemberNotHasRoomNotProtocolAccepted(i) ==
 \* JoinGroup [message]
 JoinMemberNotHasRoom(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state.phase /= "syncing"
     /\ state.phase /= "stable"
     /\ state' = LET s1 == EventComes(state)
@@ -4198,7 +4279,7 @@ JoinMemberNotHasRoom(i) ==
 \* JoinGroup [message]
 JoinMemberNotProtocolAccepted(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -4229,7 +4310,7 @@ JoinMemberNotProtocolAccepted(i) ==
 \* JoinGroup [message]
 JoinMember(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -4260,7 +4341,7 @@ JoinMember(i) ==
 \* JoinGroup [message]
 JoinMemberNotInSessionRangeNotHasRoomNotProtocolAcceptedIsLeader(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state.phase /= "syncing"
     /\ state.phase /= "stable"
     /\ state' = LET s1 == EventComes(state)
@@ -4293,7 +4374,7 @@ JoinMemberNotInSessionRangeNotHasRoomNotProtocolAcceptedIsLeader(i) ==
 \* JoinGroup [message]
 JoinMemberNotInSessionRangeNotHasRoomIsLeader(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state.phase /= "syncing"
     /\ state.phase /= "stable"
     /\ state' = LET s1 == EventComes(state)
@@ -4326,7 +4407,7 @@ JoinMemberNotInSessionRangeNotHasRoomIsLeader(i) ==
 \* JoinGroup [message]
 JoinMemberNotInSessionRangeNotProtocolAcceptedIsLeader(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -4357,7 +4438,7 @@ JoinMemberNotInSessionRangeNotProtocolAcceptedIsLeader(i) ==
 \* JoinGroup [message]
 JoinMemberNotInSessionRangeIsLeader(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -4388,7 +4469,7 @@ JoinMemberNotInSessionRangeIsLeader(i) ==
 \* JoinGroup [message]
 JoinMemberNotHasRoomNotProtocolAcceptedIsLeader(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state.phase /= "syncing"
     /\ state.phase /= "stable"
     /\ state' = LET s1 == EventComes(state)
@@ -4421,7 +4502,7 @@ JoinMemberNotHasRoomNotProtocolAcceptedIsLeader(i) ==
 \* JoinGroup [message]
 JoinMemberNotHasRoomIsLeader(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state.phase /= "syncing"
     /\ state.phase /= "stable"
     /\ state' = LET s1 == EventComes(state)
@@ -4454,7 +4535,7 @@ JoinMemberNotHasRoomIsLeader(i) ==
 \* JoinGroup [message]
 JoinMemberNotProtocolAcceptedIsLeader(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -4485,7 +4566,7 @@ JoinMemberNotProtocolAcceptedIsLeader(i) ==
 \* JoinGroup [message]
 JoinMemberIsLeader(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -4516,7 +4597,7 @@ JoinMemberIsLeader(i) ==
 \* JoinGroup [message]
 JoinMemberNotInSessionRangeNotHasRoomNotProtocolAcceptedMetadataChanged(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state.phase /= "syncing"
     /\ state.phase /= "stable"
     /\ state' = LET s1 == EventComes(state)
@@ -4549,7 +4630,7 @@ JoinMemberNotInSessionRangeNotHasRoomNotProtocolAcceptedMetadataChanged(i) ==
 \* JoinGroup [message]
 JoinMemberNotInSessionRangeNotHasRoomMetadataChanged(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state.phase /= "syncing"
     /\ state.phase /= "stable"
     /\ state' = LET s1 == EventComes(state)
@@ -4582,7 +4663,7 @@ JoinMemberNotInSessionRangeNotHasRoomMetadataChanged(i) ==
 \* JoinGroup [message]
 JoinMemberNotInSessionRangeNotProtocolAcceptedMetadataChanged(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -4613,7 +4694,7 @@ JoinMemberNotInSessionRangeNotProtocolAcceptedMetadataChanged(i) ==
 \* JoinGroup [message]
 JoinMemberNotInSessionRangeMetadataChanged(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -4644,7 +4725,7 @@ JoinMemberNotInSessionRangeMetadataChanged(i) ==
 \* JoinGroup [message]
 JoinMemberNotHasRoomNotProtocolAcceptedMetadataChanged(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state.phase /= "syncing"
     /\ state.phase /= "stable"
     /\ state' = LET s1 == EventComes(state)
@@ -4677,7 +4758,7 @@ JoinMemberNotHasRoomNotProtocolAcceptedMetadataChanged(i) ==
 \* JoinGroup [message]
 JoinMemberNotHasRoomMetadataChanged(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state.phase /= "syncing"
     /\ state.phase /= "stable"
     /\ state' = LET s1 == EventComes(state)
@@ -4710,7 +4791,7 @@ JoinMemberNotHasRoomMetadataChanged(i) ==
 \* JoinGroup [message]
 JoinMemberNotProtocolAcceptedMetadataChanged(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -4741,7 +4822,7 @@ JoinMemberNotProtocolAcceptedMetadataChanged(i) ==
 \* JoinGroup [message]
 JoinMemberMetadataChanged(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -4772,7 +4853,7 @@ JoinMemberMetadataChanged(i) ==
 \* JoinGroup [message]
 JoinMemberNotInSessionRangeNotHasRoomNotProtocolAcceptedMetadataChangedIsLeader(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state.phase /= "syncing"
     /\ state.phase /= "stable"
     /\ state' = LET s1 == EventComes(state)
@@ -4805,7 +4886,7 @@ JoinMemberNotInSessionRangeNotHasRoomNotProtocolAcceptedMetadataChangedIsLeader(
 \* JoinGroup [message]
 JoinMemberNotInSessionRangeNotHasRoomMetadataChangedIsLeader(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state.phase /= "syncing"
     /\ state.phase /= "stable"
     /\ state' = LET s1 == EventComes(state)
@@ -4838,7 +4919,7 @@ JoinMemberNotInSessionRangeNotHasRoomMetadataChangedIsLeader(i) ==
 \* JoinGroup [message]
 JoinMemberNotInSessionRangeNotProtocolAcceptedMetadataChangedIsLeader(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -4869,7 +4950,7 @@ JoinMemberNotInSessionRangeNotProtocolAcceptedMetadataChangedIsLeader(i) ==
 \* JoinGroup [message]
 JoinMemberNotInSessionRangeMetadataChangedIsLeader(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -4900,7 +4981,7 @@ JoinMemberNotInSessionRangeMetadataChangedIsLeader(i) ==
 \* JoinGroup [message]
 JoinMemberNotHasRoomNotProtocolAcceptedMetadataChangedIsLeader(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state.phase /= "syncing"
     /\ state.phase /= "stable"
     /\ state' = LET s1 == EventComes(state)
@@ -4933,7 +5014,7 @@ JoinMemberNotHasRoomNotProtocolAcceptedMetadataChangedIsLeader(i) ==
 \* JoinGroup [message]
 JoinMemberNotHasRoomMetadataChangedIsLeader(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state.phase /= "syncing"
     /\ state.phase /= "stable"
     /\ state' = LET s1 == EventComes(state)
@@ -4966,7 +5047,7 @@ JoinMemberNotHasRoomMetadataChangedIsLeader(i) ==
 \* JoinGroup [message]
 JoinMemberNotProtocolAcceptedMetadataChangedIsLeader(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -4997,7 +5078,7 @@ JoinMemberNotProtocolAcceptedMetadataChangedIsLeader(i) ==
 \* JoinGroup [message]
 JoinMemberMetadataChangedIsLeader(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -5269,7 +5350,7 @@ JoinUnknown(i) ==
 JoinFencedNotInSessionRangeNotHasRoomNotProtocolAccepted(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -5301,7 +5382,7 @@ JoinFencedNotInSessionRangeNotHasRoomNotProtocolAccepted(i) ==
 JoinFencedNotInSessionRangeNotHasRoom(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -5333,7 +5414,7 @@ JoinFencedNotInSessionRangeNotHasRoom(i) ==
 JoinFencedNotInSessionRangeNotProtocolAccepted(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -5365,7 +5446,7 @@ JoinFencedNotInSessionRangeNotProtocolAccepted(i) ==
 JoinFencedNotInSessionRange(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -5397,7 +5478,7 @@ JoinFencedNotInSessionRange(i) ==
 JoinFencedNotHasRoomNotProtocolAccepted(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -5429,7 +5510,7 @@ JoinFencedNotHasRoomNotProtocolAccepted(i) ==
 JoinFencedNotHasRoom(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -5461,7 +5542,7 @@ JoinFencedNotHasRoom(i) ==
 JoinFencedNotProtocolAccepted(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -5493,7 +5574,7 @@ JoinFencedNotProtocolAccepted(i) ==
 JoinFenced(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -5525,7 +5606,7 @@ JoinFenced(i) ==
 JoinNoIdReplacesStaticMetadataChanged(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ state.phase = "gone"
+    /\ state.member[i] \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -5557,7 +5638,7 @@ JoinNoIdReplacesStaticMetadataChanged(i) ==
 JoinNoIdProtocolChanges(i) ==
     /\ state.fault = "none"
     /\ i /= 1
-    /\ (~state.member[i] /\ ~state.pending[i]) \/ state.phase = "gone"
+    /\ (~state.member[i] /\ ~state.pending[i]) \/ (state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -5588,7 +5669,7 @@ JoinNoIdProtocolChanges(i) ==
 \* JoinGroup [message]
 JoinMemberNotRequiresMemberId(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -5650,7 +5731,7 @@ JoinUnknownNotRequiresMemberId(i) ==
 JoinFencedMetadataChanged(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupJoin(s1,
                                                i,
@@ -5749,7 +5830,7 @@ SyncPending(i) ==
 \* SyncGroup [message]
 SyncMemberNotGenerationMatchesNotProtocolAccepted(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupSync(s1, i, "member", FALSE, FALSE, FALSE)
                     s3 == AfterGroupSync(s2, i, "member", FALSE, FALSE, FALSE)
@@ -5758,7 +5839,7 @@ SyncMemberNotGenerationMatchesNotProtocolAccepted(i) ==
 \* SyncGroup [message]
 SyncMemberNotGenerationMatchesNotProtocolAcceptedIsLeader(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupSync(s1, i, "member", FALSE, FALSE, TRUE)
                     s3 == AfterGroupSync(s2, i, "member", FALSE, FALSE, TRUE)
@@ -5767,7 +5848,7 @@ SyncMemberNotGenerationMatchesNotProtocolAcceptedIsLeader(i) ==
 \* SyncGroup [message]
 SyncMemberNotGenerationMatches(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupSync(s1, i, "member", FALSE, TRUE, FALSE)
                     s3 == AfterGroupSync(s2, i, "member", FALSE, TRUE, FALSE)
@@ -5776,7 +5857,7 @@ SyncMemberNotGenerationMatches(i) ==
 \* SyncGroup [message]
 SyncMemberNotGenerationMatchesIsLeader(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupSync(s1, i, "member", FALSE, TRUE, TRUE)
                     s3 == AfterGroupSync(s2, i, "member", FALSE, TRUE, TRUE)
@@ -5785,7 +5866,7 @@ SyncMemberNotGenerationMatchesIsLeader(i) ==
 \* SyncGroup [message]
 SyncMemberNotProtocolAccepted(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupSync(s1, i, "member", TRUE, FALSE, FALSE)
                     s3 == AfterGroupSync(s2, i, "member", TRUE, FALSE, FALSE)
@@ -5794,7 +5875,7 @@ SyncMemberNotProtocolAccepted(i) ==
 \* SyncGroup [message]
 SyncMemberNotProtocolAcceptedIsLeader(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupSync(s1, i, "member", TRUE, FALSE, TRUE)
                     s3 == AfterGroupSync(s2, i, "member", TRUE, FALSE, TRUE)
@@ -5803,7 +5884,7 @@ SyncMemberNotProtocolAcceptedIsLeader(i) ==
 \* SyncGroup [message]
 SyncMember(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupSync(s1, i, "member", TRUE, TRUE, FALSE)
                     s3 == AfterGroupSync(s2, i, "member", TRUE, TRUE, FALSE)
@@ -5812,7 +5893,7 @@ SyncMember(i) ==
 \* SyncGroup [message]
 SyncMemberIsLeader(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupSync(s1, i, "member", TRUE, TRUE, TRUE)
                     s3 == AfterGroupSync(s2, i, "member", TRUE, TRUE, TRUE)
@@ -5854,7 +5935,7 @@ SyncUnknown(i) ==
 SyncFencedNotGenerationMatchesNotProtocolAccepted(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupSync(s1, i, "fenced", FALSE, FALSE, FALSE)
                     s3 == AfterGroupSync(s2, i, "fenced", FALSE, FALSE, FALSE)
@@ -5864,7 +5945,7 @@ SyncFencedNotGenerationMatchesNotProtocolAccepted(i) ==
 SyncFencedNotGenerationMatches(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupSync(s1, i, "fenced", FALSE, TRUE, FALSE)
                     s3 == AfterGroupSync(s2, i, "fenced", FALSE, TRUE, FALSE)
@@ -5874,7 +5955,7 @@ SyncFencedNotGenerationMatches(i) ==
 SyncFencedNotProtocolAccepted(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupSync(s1, i, "fenced", TRUE, FALSE, FALSE)
                     s3 == AfterGroupSync(s2, i, "fenced", TRUE, FALSE, FALSE)
@@ -5884,7 +5965,7 @@ SyncFencedNotProtocolAccepted(i) ==
 SyncFenced(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupSync(s1, i, "fenced", TRUE, TRUE, FALSE)
                     s3 == AfterGroupSync(s2, i, "fenced", TRUE, TRUE, FALSE)
@@ -5927,7 +6008,7 @@ HeartbeatPending(i) ==
 \* Heartbeat [message]
 HeartbeatMemberNotGenerationMatches(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupHeartbeat(s1, i, "member", FALSE)
                     s3 == AfterGroupHeartbeat(s2, i, "member", FALSE)
@@ -5936,7 +6017,7 @@ HeartbeatMemberNotGenerationMatches(i) ==
 \* Heartbeat [message]
 HeartbeatMember(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupHeartbeat(s1, i, "member", TRUE)
                     s3 == AfterGroupHeartbeat(s2, i, "member", TRUE)
@@ -5962,7 +6043,7 @@ HeartbeatUnknown(i) ==
 HeartbeatFencedNotGenerationMatches(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupHeartbeat(s1, i, "fenced", FALSE)
                     s3 == AfterGroupHeartbeat(s2, i, "fenced", FALSE)
@@ -5972,7 +6053,7 @@ HeartbeatFencedNotGenerationMatches(i) ==
 HeartbeatFenced(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupHeartbeat(s1, i, "fenced", TRUE)
                     s3 == AfterGroupHeartbeat(s2, i, "fenced", TRUE)
@@ -6089,7 +6170,7 @@ CommitPending(i) ==
 \* OffsetCommit; `none` is one without any identity: manual assignment [message]
 CommitMemberNotGenerationMatchesNotGroupKnownNotToldOfMissingGroup(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state.phase = "empty"
     /\ \A j \in Members : ~state.pending[j]
     /\ state' = LET s1 == EventComes(state)
@@ -6100,7 +6181,7 @@ CommitMemberNotGenerationMatchesNotGroupKnownNotToldOfMissingGroup(i) ==
 \* OffsetCommit; `none` is one without any identity: manual assignment [message]
 CommitMemberNotGenerationMatchesNotGroupKnown(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state.phase = "empty"
     /\ \A j \in Members : ~state.pending[j]
     /\ state' = LET s1 == EventComes(state)
@@ -6111,7 +6192,7 @@ CommitMemberNotGenerationMatchesNotGroupKnown(i) ==
 \* OffsetCommit; `none` is one without any identity: manual assignment [message]
 CommitMemberNotGenerationMatchesNotToldOfMissingGroup(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupCommit(s1, i, "member", FALSE, TRUE, FALSE)
                     s3 == AfterGroupCommit(s2, i, "member", FALSE, TRUE, FALSE)
@@ -6120,7 +6201,7 @@ CommitMemberNotGenerationMatchesNotToldOfMissingGroup(i) ==
 \* OffsetCommit; `none` is one without any identity: manual assignment [message]
 CommitMemberNotGenerationMatches(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupCommit(s1, i, "member", FALSE, TRUE, TRUE)
                     s3 == AfterGroupCommit(s2, i, "member", FALSE, TRUE, TRUE)
@@ -6129,7 +6210,7 @@ CommitMemberNotGenerationMatches(i) ==
 \* OffsetCommit; `none` is one without any identity: manual assignment [message]
 CommitMemberNotGroupKnownNotToldOfMissingGroup(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state.phase = "empty"
     /\ \A j \in Members : ~state.pending[j]
     /\ state' = LET s1 == EventComes(state)
@@ -6140,7 +6221,7 @@ CommitMemberNotGroupKnownNotToldOfMissingGroup(i) ==
 \* OffsetCommit; `none` is one without any identity: manual assignment [message]
 CommitMemberNotGroupKnown(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state.phase = "empty"
     /\ \A j \in Members : ~state.pending[j]
     /\ state' = LET s1 == EventComes(state)
@@ -6151,7 +6232,7 @@ CommitMemberNotGroupKnown(i) ==
 \* OffsetCommit; `none` is one without any identity: manual assignment [message]
 CommitMemberNotToldOfMissingGroup(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupCommit(s1, i, "member", TRUE, TRUE, FALSE)
                     s3 == AfterGroupCommit(s2, i, "member", TRUE, TRUE, FALSE)
@@ -6160,7 +6241,7 @@ CommitMemberNotToldOfMissingGroup(i) ==
 \* OffsetCommit; `none` is one without any identity: manual assignment [message]
 CommitMember(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupCommit(s1, i, "member", TRUE, TRUE, TRUE)
                     s3 == AfterGroupCommit(s2, i, "member", TRUE, TRUE, TRUE)
@@ -6242,7 +6323,7 @@ CommitUnknown(i) ==
 CommitFencedNotGenerationMatchesNotGroupKnownNotToldOfMissingGroup(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state.phase = "empty"
     /\ \A j \in Members : ~state.pending[j]
     /\ state' = LET s1 == EventComes(state)
@@ -6254,7 +6335,7 @@ CommitFencedNotGenerationMatchesNotGroupKnownNotToldOfMissingGroup(i) ==
 CommitFencedNotGenerationMatchesNotGroupKnown(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state.phase = "empty"
     /\ \A j \in Members : ~state.pending[j]
     /\ state' = LET s1 == EventComes(state)
@@ -6266,7 +6347,7 @@ CommitFencedNotGenerationMatchesNotGroupKnown(i) ==
 CommitFencedNotGenerationMatchesNotToldOfMissingGroup(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupCommit(s1, i, "fenced", FALSE, TRUE, FALSE)
                     s3 == AfterGroupCommit(s2, i, "fenced", FALSE, TRUE, FALSE)
@@ -6276,7 +6357,7 @@ CommitFencedNotGenerationMatchesNotToldOfMissingGroup(i) ==
 CommitFencedNotGenerationMatches(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupCommit(s1, i, "fenced", FALSE, TRUE, TRUE)
                     s3 == AfterGroupCommit(s2, i, "fenced", FALSE, TRUE, TRUE)
@@ -6286,7 +6367,7 @@ CommitFencedNotGenerationMatches(i) ==
 CommitFencedNotGroupKnownNotToldOfMissingGroup(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state.phase = "empty"
     /\ \A j \in Members : ~state.pending[j]
     /\ state' = LET s1 == EventComes(state)
@@ -6298,7 +6379,7 @@ CommitFencedNotGroupKnownNotToldOfMissingGroup(i) ==
 CommitFencedNotGroupKnown(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state.phase = "empty"
     /\ \A j \in Members : ~state.pending[j]
     /\ state' = LET s1 == EventComes(state)
@@ -6310,7 +6391,7 @@ CommitFencedNotGroupKnown(i) ==
 CommitFencedNotToldOfMissingGroup(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupCommit(s1, i, "fenced", TRUE, TRUE, FALSE)
                     s3 == AfterGroupCommit(s2, i, "fenced", TRUE, TRUE, FALSE)
@@ -6320,7 +6401,7 @@ CommitFencedNotToldOfMissingGroup(i) ==
 CommitFenced(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupCommit(s1, i, "fenced", TRUE, TRUE, TRUE)
                     s3 == AfterGroupCommit(s2, i, "fenced", TRUE, TRUE, TRUE)
@@ -6346,7 +6427,7 @@ LeavePending(i) ==
 \* LeaveGroup, one member of it; `none` with an instance id: an administrator removes it [message]
 LeaveMember(i) ==
     /\ state.fault = "none"
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupLeave(s1, i, "member", FALSE)
                     s3 == AfterGroupLeave(s2, i, "member", FALSE)
@@ -6364,7 +6445,7 @@ LeaveUnknown(i) ==
 LeaveFenced(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupLeave(s1, i, "fenced", FALSE)
                     s3 == AfterGroupLeave(s2, i, "fenced", FALSE)
@@ -6374,7 +6455,7 @@ LeaveFenced(i) ==
 LeaveNoIdReplacesStatic(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupLeave(s1, i, "none", TRUE)
                     s3 == AfterGroupLeave(s2, i, "none", TRUE)
@@ -6435,7 +6516,7 @@ SessionExpiredUnknown(i) ==
 SessionExpiredFenced(i) ==
     /\ state.fault = "none"
     /\ i = 1
-    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone")
+    /\ state.member[i] \/ (state.phase = "empty" \/ state.phase = "gone" \/ state.phase = "loading")
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupSessionExpired(s1,
                                                          i,
@@ -6603,12 +6684,23 @@ OldAssignmentLost ==
 Unloaded ==
     /\ state.fault = "none"
     /\ state.phase /= "gone"
+    /\ state.phase /= "loading"
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupUnloaded(s1)
                     s3 == [s2 EXCEPT !.phase = "gone",
                                      !.old_writing = s2.old_writing \/ s2.writing,
                                      !.writing = FALSE]
                     s4 == AfterGroupUnloaded(s3)
+                IN  EventIsOver(s4)
+
+\* the coordinator moves away or dies [message]
+LoadingIsGivenUp ==
+    /\ state.fault = "none"
+    /\ state.phase = "loading"
+    /\ state' = LET s1 == EventComes(state)
+                    s2 == BrokerGroupGroupUnloaded(s1)
+                    s3 == [s2 EXCEPT !.phase = "gone"]
+                    s4 == AfterLate(s3)
                 IN  EventIsOver(s4)
 
 \* the coordinator moves away or dies [message]
@@ -6620,38 +6712,54 @@ UnloadedAgain ==
                     s3 == AfterLate(s2)
                 IN  EventIsOver(s3)
 
-\* the next coordinator has read the group's last record; without one, a group of that name begins [message]
-Loaded ==
+\* the next coordinator begins to read its part of the log [message]
+LoadingBegins ==
     /\ state.fault = "none"
     /\ state.phase = "gone"
+    /\ state' = LET s1 == EventComes(state)
+                    s2 == BrokerGroupGroupLoading(s1)
+                    s3 == [s2 EXCEPT !.phase = "loading"]
+                    s4 == AfterLate(s3)
+                IN  EventIsOver(s4)
+
+\* the next coordinator begins to read its part of the log [message]
+LoadingBeginsAgain ==
+    /\ state.fault = "none"
+    /\ state.phase /= "gone"
+    /\ state' = LET s1 == EventComes(state)
+                    s2 == BrokerGroupGroupLoading(s1)
+                    s3 == AfterLate(s2)
+                IN  EventIsOver(s3)
+
+\* it has read the group's last record; without one, a group of that name begins [message]
+Loaded ==
+    /\ state.fault = "none"
+    /\ state.phase = "loading"
     /\ ~state.old_writing
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupLoaded(s1, \E j \in Members : s1.logged[j])
                     s3 == AfterGroupLoaded(s2)
                 IN  EventIsOver(s3)
 
-\* the next coordinator has read the group's last record; without one, a group of that name begins [message]
+\* it has read the group's last record; without one, a group of that name begins [message]
 LoadedAgain ==
     /\ state.fault = "none"
-    /\ state.phase /= "gone"
+    /\ state.phase /= "loading"
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupLoaded(s1, \E j \in Members : s1.logged[j])
                     s3 == AfterLate(s2)
                 IN  EventIsOver(s3)
 
-\* DeleteGroups, or the last offset of an Empty group expired [application]
+\* DeleteGroups, or the last offset of an Empty group expired: it is no longer in the log [application]
 Deleted ==
     /\ state.fault = "none"
     /\ state.phase = "empty"
     /\ state' = LET s1 == EventComes(state)
                     s2 == BrokerGroupGroupDeleted(s1)
-                    s3 == [s2 EXCEPT !.phase = "gone",
-                                     !.old_writing = s2.old_writing \/ s2.writing,
-                                     !.writing = FALSE]
-                    s4 == AfterGroupDeleted(s3)
-                IN  EventIsOver(s4)
+                    s3 == AfterGroupDeleted(s2)
+                IN  EventIsOver(s3)
 
-\* DeleteGroups, or the last offset of an Empty group expired [application]
+\* DeleteGroups, or the last offset of an Empty group expired: it is no longer in the log [application]
 DeletedInVain ==
     /\ state.fault = "none"
     /\ state.phase /= "empty"
@@ -6857,7 +6965,10 @@ Next ==
     \/ OldAssignmentStored
     \/ OldAssignmentLost
     \/ Unloaded
+    \/ LoadingIsGivenUp
     \/ UnloadedAgain
+    \/ LoadingBegins
+    \/ LoadingBeginsAgain
     \/ Loaded
     \/ LoadedAgain
     \/ Deleted
@@ -6896,12 +7007,25 @@ AnsweredOnce ==
 SessionRangeIsChecked ==
     state.fault /= "session-range-is-checked"
 
-\* gone-group-says-so (invariant): A group whose coordinator is gone tells every request so, whoever sends it.
-\* Source: Kafka GroupMetadataManager
-\* Source: Kafka ClassicGroup.validateOffsetCommit
+\* gone-group-says-so (invariant): Who does not coordinate the group tells every request so, whoever sends it.
+\* Source: Kafka CoordinatorRuntime.contextOrThrow
 \* Rules: G13, G8
 GoneGroupSaysSo ==
     state.fault /= "gone-group-says-so"
+
+\* loading-group-says-so (invariant): Who is still reading the group's log tells every request so, but
+\* heartbeats.
+\* Source: Kafka CoordinatorRuntime.withActiveContextOrThrow
+\* Rules: G13, G8
+LoadingGroupSaysSo ==
+    state.fault /= "loading-group-says-so"
+
+\* loading-group-keeps-its-members (invariant): A heartbeat to a coordinator that is still reading is answered
+\* NONE, so that nobody leaves for it.
+\* Source: Kafka GroupCoordinatorService.heartbeat
+\* Rules: G13
+LoadingGroupKeepsItsMembers ==
+    state.fault /= "loading-group-keeps-its-members"
 
 \* full-group-refuses (invariant): A group that is full says so before it looks at protocols and ids.
 \* Source: Kafka GroupMetadataManager.acceptJoiningMember
@@ -7140,6 +7264,13 @@ StoppedTimersDoNothing ==
 GoneGroupLetsGo ==
     state.fault /= "gone-group-lets-go"
 
+\* deleted-is-forgotten (invariant): Of a group that was deleted nothing is left, pending ids neither: it is
+\* Empty, as one that nobody has ever asked for.
+\* Source: Kafka GroupMetadataManager.createGroupTombstoneRecordsAndCancelTimers
+\* Rules: G13
+DeletedIsForgotten ==
+    state.fault /= "deleted-is-forgotten"
+
 \* log-is-restored (invariant): A group that is loaded is what the log's last record says, and nothing else.
 \* Source: Kafka GroupMetadataManager.onLoaded
 \* Rules: G13
@@ -7170,11 +7301,17 @@ CompletingIsSyncing ==
 StableIsStable ==
     (state.broker_group = "Stable") = (state.phase = "stable")
 
-\* dead-is-gone (invariant): Dead: the coordinator is gone, or the group was deleted.
-\* Source: Kafka ClassicGroupState
+\* dead-is-gone (invariant): Dead: the coordinator is gone.
+\* Source: Kafka GroupMetadataManager.onUnloaded
 \* Rules: G13
 DeadIsGone ==
     (state.broker_group = "Dead") = (state.phase = "gone")
+
+\* loading-is-loading (invariant): Loading: the next coordinator reads the log.
+\* Source: Kafka CoordinatorRuntime.CoordinatorState
+\* Rules: G13
+LoadingIsLoading ==
+    (state.broker_group = "Loading") = (state.phase = "loading")
 
 \* delay-is-known (invariant): The group knows whether the initial delay runs.
 \* Source: KIP-134
@@ -7199,7 +7336,10 @@ SyncPhaseIsTimed ==
 \* Source: Kafka GroupMetadataManager.expirePendingSync
 \* Rules: G9
 UnsyncedIsTimed ==
-    state.phase = "gone" \/ ~(\E j \in Members : state.yet_to_sync[j]) \/ state.clock = "sync"
+    \/ state.phase = "gone"
+    \/ state.phase = "loading"
+    \/ ~(\E j \in Members : state.yet_to_sync[j])
+    \/ state.clock = "sync"
 
 \* no-timer-for-nobody (invariant): No timer of the group runs while it is Empty.
 \* Source: Kafka GroupMetadataManager.completeClassicGroupJoin
@@ -7235,7 +7375,8 @@ PendingOrMember ==
 \* Source: Kafka GroupMetadataManager.addMemberThenRebalanceOrCompleteJoin
 \* Rules: G1
 NewOnesWait ==
-    \A j \in Members : ~state.is_new[j] \/ state.parked[j] = "join" \/ state.phase = "gone"
+    \A j \in Members :
+        ~state.is_new[j] \/ state.parked[j] = "join" \/ state.phase = "gone" \/ state.phase = "loading"
 
 \* settled-has-members (invariant): A generation has members.
 \* Source: Kafka ClassicGroupState
@@ -7326,71 +7467,75 @@ Watch(n, word, id, condition) ==
     condition => \/ TLCGet(n) = 1
                  \/ TLCSet(n, 1) /\ PrintT(<<word, id>>)
 
-ASSUME \A n \in 1 .. 64 : TLCSet(n, 0)
+ASSUME \A n \in 1 .. 68 : TLCSet(n, 0)
 
 WatchIllegalEvent == Watch(1, "violated", "illegal-event", ~IllegalEvent)
 WatchAnsweredOnce == Watch(2, "violated", "answered-once", ~AnsweredOnce)
 WatchSessionRangeIsChecked == Watch(3, "violated", "session-range-is-checked", ~SessionRangeIsChecked)
 WatchGoneGroupSaysSo == Watch(4, "violated", "gone-group-says-so", ~GoneGroupSaysSo)
-WatchFullGroupRefuses == Watch(5, "violated", "full-group-refuses", ~FullGroupRefuses)
-WatchProtocolIsShared == Watch(6, "violated", "protocol-is-shared", ~ProtocolIsShared)
-WatchStrangersAreTold == Watch(7, "violated", "strangers-are-told", ~StrangersAreTold)
-WatchTheFencedAreTold == Watch(8, "violated", "the-fenced-are-told", ~TheFencedAreTold)
-WatchOldGenerationIsTold == Watch(9, "violated", "old-generation-is-told", ~OldGenerationIsTold)
-WatchIdComesFirst == Watch(10, "violated", "id-comes-first", ~IdComesFirst)
-WatchUnchangedIsAnsweredAtOnce == Watch(11, "violated", "unchanged-is-answered-at-once", ~UnchangedIsAnsweredAtOnce)
-WatchStaticReturnsInPeace == Watch(12, "violated", "static-returns-in-peace", ~StaticReturnsInPeace)
-WatchJoinsWait == Watch(13, "violated", "joins-wait", ~JoinsWait)
-WatchSyncsWait == Watch(14, "violated", "syncs-wait", ~SyncsWait)
-WatchAssignmentIsGiven == Watch(15, "violated", "assignment-is-given", ~AssignmentIsGiven)
-WatchRebalanceIsTold == Watch(16, "violated", "rebalance-is-told", ~RebalanceIsTold)
-WatchMissingGroupIsTold == Watch(17, "violated", "missing-group-is-told", ~MissingGroupIsTold)
-WatchGoodRequestsAreAccepted == Watch(18, "violated", "good-requests-are-accepted", ~GoodRequestsAreAccepted)
-WatchWhoJoinsIsAMember == Watch(19, "violated", "who-joins-is-a-member", ~WhoJoinsIsAMember)
-WatchHandedOutIdIsPending == Watch(20, "violated", "handed-out-id-is-pending", ~HandedOutIdIsPending)
-WatchPendingIdEnds == Watch(21, "violated", "pending-id-ends", ~PendingIdEnds)
-WatchMembersGoForAReason == Watch(22, "violated", "members-go-for-a-reason", ~MembersGoForAReason)
-WatchStaticIsReplaced == Watch(23, "violated", "static-is-replaced", ~StaticIsReplaced)
-WatchRebalanceHasAReason == Watch(24, "violated", "rebalance-has-a-reason", ~RebalanceHasAReason)
-WatchFirstMemberWaitsForOthers == Watch(25, "violated", "first-member-waits-for-others", ~FirstMemberWaitsForOthers)
-WatchNewcomersProlongTheDelay == Watch(26, "violated", "newcomers-prolong-the-delay", ~NewcomersProlongTheDelay)
-WatchWaitsForNobodyElse == Watch(27, "violated", "waits-for-nobody-else", ~WaitsForNobodyElse)
-WatchWaitsForAll == Watch(28, "violated", "waits-for-all", ~WaitsForAll)
-WatchTimeoutEndsThePhase == Watch(29, "violated", "timeout-ends-the-phase", ~TimeoutEndsThePhase)
-WatchSomebodyHasRejoined == Watch(30, "violated", "somebody-has-rejoined", ~SomebodyHasRejoined)
-WatchNobodyIsLeft == Watch(31, "violated", "nobody-is-left", ~NobodyIsLeft)
-WatchGrowsOnceAPhase == Watch(32, "violated", "grows-once-a-phase", ~GrowsOnceAPhase)
-WatchLeaderIsWritten == Watch(33, "violated", "leader-is-written", ~LeaderIsWritten)
-WatchGivenOutWhenStored == Watch(34, "violated", "given-out-when-stored", ~GivenOutWhenStored)
-WatchLostWriteIsTold == Watch(35, "violated", "lost-write-is-told", ~LostWriteIsTold)
-WatchLateWritesDoNothing == Watch(36, "violated", "late-writes-do-nothing", ~LateWritesDoNothing)
-WatchSignOfLife == Watch(37, "violated", "sign-of-life", ~SignOfLife)
-WatchStoppedTimersDoNothing == Watch(38, "violated", "stopped-timers-do-nothing", ~StoppedTimersDoNothing)
-WatchGoneGroupLetsGo == Watch(39, "violated", "gone-group-lets-go", ~GoneGroupLetsGo)
-WatchLogIsRestored == Watch(40, "violated", "log-is-restored", ~LogIsRestored)
-WatchEmptyIsEmpty == Watch(41, "violated", "empty-is-empty", ~EmptyIsEmpty)
-WatchPreparingIsJoining == Watch(42, "violated", "preparing-is-joining", ~PreparingIsJoining)
-WatchCompletingIsSyncing == Watch(43, "violated", "completing-is-syncing", ~CompletingIsSyncing)
-WatchStableIsStable == Watch(44, "violated", "stable-is-stable", ~StableIsStable)
-WatchDeadIsGone == Watch(45, "violated", "dead-is-gone", ~DeadIsGone)
-WatchDelayIsKnown == Watch(46, "violated", "delay-is-known", ~DelayIsKnown)
-WatchJoinPhaseIsTimed == Watch(47, "violated", "join-phase-is-timed", ~JoinPhaseIsTimed)
-WatchSyncPhaseIsTimed == Watch(48, "violated", "sync-phase-is-timed", ~SyncPhaseIsTimed)
-WatchUnsyncedIsTimed == Watch(49, "violated", "unsynced-is-timed", ~UnsyncedIsTimed)
-WatchNoTimerForNobody == Watch(50, "violated", "no-timer-for-nobody", ~NoTimerForNobody)
-WatchJoinsWaitInTheJoinPhase == Watch(51, "violated", "joins-wait-in-the-join-phase", ~JoinsWaitInTheJoinPhase)
-WatchSyncsWaitInTheSyncPhase == Watch(52, "violated", "syncs-wait-in-the-sync-phase", ~SyncsWaitInTheSyncPhase)
-WatchOnlyMembersWait == Watch(53, "violated", "only-members-wait", ~OnlyMembersWait)
-WatchPendingOrMember == Watch(54, "violated", "pending-or-member", ~PendingOrMember)
-WatchNewOnesWait == Watch(55, "violated", "new-ones-wait", ~NewOnesWait)
-WatchSettledHasMembers == Watch(56, "violated", "settled-has-members", ~SettledHasMembers)
-WatchEmptyHasNone == Watch(57, "violated", "empty-has-none", ~EmptyHasNone)
-WatchStableIsStored == Watch(58, "violated", "stable-is-stored", ~StableIsStored)
-WatchReachesAPendingHoldup == Watch(59, "reached", "reaches-a-pending-holdup", ReachesAPendingHoldup)
-WatchReachesAStaticHoldup == Watch(60, "reached", "reaches-a-static-holdup", ReachesAStaticHoldup)
-WatchReachesALateWrite == Watch(61, "reached", "reaches-a-late-write", ReachesALateWrite)
-WatchReachesStableUnsynced == Watch(62, "reached", "reaches-stable-unsynced", ReachesStableUnsynced)
-WatchReachesAProlongedDelay == Watch(63, "reached", "reaches-a-prolonged-delay", ReachesAProlongedDelay)
-WatchReachesALostGeneration == Watch(64, "reached", "reaches-a-lost-generation", ReachesALostGeneration)
+WatchLoadingGroupSaysSo == Watch(5, "violated", "loading-group-says-so", ~LoadingGroupSaysSo)
+WatchLoadingGroupKeepsItsMembers == Watch(6, "violated", "loading-group-keeps-its-members", ~LoadingGroupKeepsItsMembers)
+WatchFullGroupRefuses == Watch(7, "violated", "full-group-refuses", ~FullGroupRefuses)
+WatchProtocolIsShared == Watch(8, "violated", "protocol-is-shared", ~ProtocolIsShared)
+WatchStrangersAreTold == Watch(9, "violated", "strangers-are-told", ~StrangersAreTold)
+WatchTheFencedAreTold == Watch(10, "violated", "the-fenced-are-told", ~TheFencedAreTold)
+WatchOldGenerationIsTold == Watch(11, "violated", "old-generation-is-told", ~OldGenerationIsTold)
+WatchIdComesFirst == Watch(12, "violated", "id-comes-first", ~IdComesFirst)
+WatchUnchangedIsAnsweredAtOnce == Watch(13, "violated", "unchanged-is-answered-at-once", ~UnchangedIsAnsweredAtOnce)
+WatchStaticReturnsInPeace == Watch(14, "violated", "static-returns-in-peace", ~StaticReturnsInPeace)
+WatchJoinsWait == Watch(15, "violated", "joins-wait", ~JoinsWait)
+WatchSyncsWait == Watch(16, "violated", "syncs-wait", ~SyncsWait)
+WatchAssignmentIsGiven == Watch(17, "violated", "assignment-is-given", ~AssignmentIsGiven)
+WatchRebalanceIsTold == Watch(18, "violated", "rebalance-is-told", ~RebalanceIsTold)
+WatchMissingGroupIsTold == Watch(19, "violated", "missing-group-is-told", ~MissingGroupIsTold)
+WatchGoodRequestsAreAccepted == Watch(20, "violated", "good-requests-are-accepted", ~GoodRequestsAreAccepted)
+WatchWhoJoinsIsAMember == Watch(21, "violated", "who-joins-is-a-member", ~WhoJoinsIsAMember)
+WatchHandedOutIdIsPending == Watch(22, "violated", "handed-out-id-is-pending", ~HandedOutIdIsPending)
+WatchPendingIdEnds == Watch(23, "violated", "pending-id-ends", ~PendingIdEnds)
+WatchMembersGoForAReason == Watch(24, "violated", "members-go-for-a-reason", ~MembersGoForAReason)
+WatchStaticIsReplaced == Watch(25, "violated", "static-is-replaced", ~StaticIsReplaced)
+WatchRebalanceHasAReason == Watch(26, "violated", "rebalance-has-a-reason", ~RebalanceHasAReason)
+WatchFirstMemberWaitsForOthers == Watch(27, "violated", "first-member-waits-for-others", ~FirstMemberWaitsForOthers)
+WatchNewcomersProlongTheDelay == Watch(28, "violated", "newcomers-prolong-the-delay", ~NewcomersProlongTheDelay)
+WatchWaitsForNobodyElse == Watch(29, "violated", "waits-for-nobody-else", ~WaitsForNobodyElse)
+WatchWaitsForAll == Watch(30, "violated", "waits-for-all", ~WaitsForAll)
+WatchTimeoutEndsThePhase == Watch(31, "violated", "timeout-ends-the-phase", ~TimeoutEndsThePhase)
+WatchSomebodyHasRejoined == Watch(32, "violated", "somebody-has-rejoined", ~SomebodyHasRejoined)
+WatchNobodyIsLeft == Watch(33, "violated", "nobody-is-left", ~NobodyIsLeft)
+WatchGrowsOnceAPhase == Watch(34, "violated", "grows-once-a-phase", ~GrowsOnceAPhase)
+WatchLeaderIsWritten == Watch(35, "violated", "leader-is-written", ~LeaderIsWritten)
+WatchGivenOutWhenStored == Watch(36, "violated", "given-out-when-stored", ~GivenOutWhenStored)
+WatchLostWriteIsTold == Watch(37, "violated", "lost-write-is-told", ~LostWriteIsTold)
+WatchLateWritesDoNothing == Watch(38, "violated", "late-writes-do-nothing", ~LateWritesDoNothing)
+WatchSignOfLife == Watch(39, "violated", "sign-of-life", ~SignOfLife)
+WatchStoppedTimersDoNothing == Watch(40, "violated", "stopped-timers-do-nothing", ~StoppedTimersDoNothing)
+WatchGoneGroupLetsGo == Watch(41, "violated", "gone-group-lets-go", ~GoneGroupLetsGo)
+WatchDeletedIsForgotten == Watch(42, "violated", "deleted-is-forgotten", ~DeletedIsForgotten)
+WatchLogIsRestored == Watch(43, "violated", "log-is-restored", ~LogIsRestored)
+WatchEmptyIsEmpty == Watch(44, "violated", "empty-is-empty", ~EmptyIsEmpty)
+WatchPreparingIsJoining == Watch(45, "violated", "preparing-is-joining", ~PreparingIsJoining)
+WatchCompletingIsSyncing == Watch(46, "violated", "completing-is-syncing", ~CompletingIsSyncing)
+WatchStableIsStable == Watch(47, "violated", "stable-is-stable", ~StableIsStable)
+WatchDeadIsGone == Watch(48, "violated", "dead-is-gone", ~DeadIsGone)
+WatchLoadingIsLoading == Watch(49, "violated", "loading-is-loading", ~LoadingIsLoading)
+WatchDelayIsKnown == Watch(50, "violated", "delay-is-known", ~DelayIsKnown)
+WatchJoinPhaseIsTimed == Watch(51, "violated", "join-phase-is-timed", ~JoinPhaseIsTimed)
+WatchSyncPhaseIsTimed == Watch(52, "violated", "sync-phase-is-timed", ~SyncPhaseIsTimed)
+WatchUnsyncedIsTimed == Watch(53, "violated", "unsynced-is-timed", ~UnsyncedIsTimed)
+WatchNoTimerForNobody == Watch(54, "violated", "no-timer-for-nobody", ~NoTimerForNobody)
+WatchJoinsWaitInTheJoinPhase == Watch(55, "violated", "joins-wait-in-the-join-phase", ~JoinsWaitInTheJoinPhase)
+WatchSyncsWaitInTheSyncPhase == Watch(56, "violated", "syncs-wait-in-the-sync-phase", ~SyncsWaitInTheSyncPhase)
+WatchOnlyMembersWait == Watch(57, "violated", "only-members-wait", ~OnlyMembersWait)
+WatchPendingOrMember == Watch(58, "violated", "pending-or-member", ~PendingOrMember)
+WatchNewOnesWait == Watch(59, "violated", "new-ones-wait", ~NewOnesWait)
+WatchSettledHasMembers == Watch(60, "violated", "settled-has-members", ~SettledHasMembers)
+WatchEmptyHasNone == Watch(61, "violated", "empty-has-none", ~EmptyHasNone)
+WatchStableIsStored == Watch(62, "violated", "stable-is-stored", ~StableIsStored)
+WatchReachesAPendingHoldup == Watch(63, "reached", "reaches-a-pending-holdup", ReachesAPendingHoldup)
+WatchReachesAStaticHoldup == Watch(64, "reached", "reaches-a-static-holdup", ReachesAStaticHoldup)
+WatchReachesALateWrite == Watch(65, "reached", "reaches-a-late-write", ReachesALateWrite)
+WatchReachesStableUnsynced == Watch(66, "reached", "reaches-stable-unsynced", ReachesStableUnsynced)
+WatchReachesAProlongedDelay == Watch(67, "reached", "reaches-a-prolonged-delay", ReachesAProlongedDelay)
+WatchReachesALostGeneration == Watch(68, "reached", "reaches-a-lost-generation", ReachesALostGeneration)
 
 ============================================================

@@ -7,7 +7,7 @@
 \* said of states alone: again and again `last` names the action, or the action is impossible. While `last`
 \* names one, nothing else happens but that it is emptied.
 \*
-\* Model 8c23ac72c44362e6b647c19d5e1d5e181b802ddbc4745326a4d0650daa0f6afa
+\* Model 6ca449a474b872a3fe86551aca593436cb32cabe93af8496e445d87b6dbf0e02
 EXTENDS GroupAlone
 
 VARIABLE last
@@ -527,7 +527,10 @@ LiveAssignmentLost == last = <<>> /\ AssignmentLost /\ last' = <<>>
 LiveOldAssignmentStored == last = <<>> /\ OldAssignmentStored /\ last' = <<>>
 LiveOldAssignmentLost == last = <<>> /\ OldAssignmentLost /\ last' = <<>>
 LiveUnloaded == last = <<>> /\ Unloaded /\ last' = <<>>
+LiveLoadingIsGivenUp == last = <<>> /\ LoadingIsGivenUp /\ last' = <<>>
 LiveUnloadedAgain == last = <<>> /\ UnloadedAgain /\ last' = <<>>
+LiveLoadingBegins == last = <<>> /\ LoadingBegins /\ last' = <<>>
+LiveLoadingBeginsAgain == last = <<>> /\ LoadingBeginsAgain /\ last' = <<>>
 LiveLoaded == last = <<>> /\ Loaded /\ last' = <<>>
 LiveLoadedAgain == last = <<>> /\ LoadedAgain /\ last' = <<>>
 LiveDeleted == last = <<>> /\ Deleted /\ last' = <<>>
@@ -731,7 +734,10 @@ LiveNext ==
     \/ LiveOldAssignmentStored
     \/ LiveOldAssignmentLost
     \/ LiveUnloaded
+    \/ LiveLoadingIsGivenUp
     \/ LiveUnloadedAgain
+    \/ LiveLoadingBegins
+    \/ LiveLoadingBeginsAgain
     \/ LiveLoaded
     \/ LiveLoadedAgain
     \/ LiveDeleted
