@@ -772,7 +772,7 @@ _RULES: Final = (
         sources=(
             "librdkafka #2782 (1.4.2) and 1.9.0 note",
             "librdkafka 1.7.0 note (timed auto commit)",
-            "Kafka ConsumerCoordinator.sendOffsetCommitRequest: generationIfStable, and no test of ownership",
+            "Kafka ConsumerCoordinator.sendOffsetCommitRequest (generationIfStable, and no test of ownership)",
         ),
         known_bugs=(
             "P52",

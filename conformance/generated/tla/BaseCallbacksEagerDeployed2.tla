@@ -23,11 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-<<<<<<< HEAD
-\* Model 06820242cedcb44c243f4bec3a91e04aee6ace1333e60963c3212cccdaf2d3f9
-=======
-\* Model a77eb740c61c2e5feeb0033c0aabf4dbfd6f5fb5e35136ec59213f1f2ceb0959
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+\* Model 9903d135afa25ffbc012221b78804b13e2d33d4f88e99008b8ae8aceb231b48f
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2

@@ -23,11 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-<<<<<<< HEAD
-\* Model b7a9683ece28b53e2d8595397ee3b7333eb12385bee2f2d0a0b6d83744006e01
-=======
-\* Model 4d9ad444e26b635144c48f6f2968e54c72ca5de07983e31972e08121a22e4461
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+\* Model 4a9b13a667ada8a2f3db29de87e7cb3ff2f58709cd5c699751bd32907d00ead9
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2

@@ -23,11 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-<<<<<<< HEAD
-\* Model 83545f52256e168065da8e318c8a78263f80a506854ec310fa9ef49f6c8a6efe
-=======
-\* Model e6187c36a346a6cfab030c42e1a1f3c6c8322175dbf8fa925d5885104904ef55
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+\* Model 71f8400ad5ad5621ca8ce50b206fbc8ecdc66776c41d48e3950fcbbc41a298ea
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2

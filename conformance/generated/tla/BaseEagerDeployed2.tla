@@ -23,11 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-<<<<<<< HEAD
-\* Model 1ba06a11fd16db49369b0cc93b3c4daad395cbaa86220f211f4dcb35b9ced9be
-=======
-\* Model b6594bb5e8967194dc226bc4fc5d9d5682bf948c6fd3c86975cf08887e9ab0a8
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+\* Model 8db9d8e303d9f5ee869d04f3fc3380e7c7597ba6ece6ac1077e8cb47d194a8e0
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2

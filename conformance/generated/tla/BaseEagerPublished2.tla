@@ -23,11 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-<<<<<<< HEAD
-\* Model 31b5e30745178601a80b3788b981cf6a14047184d3a60bb4ecdb20c534f67693
-=======
-\* Model 03ae0c59ad458dae0f2851c6009a6cbe3d5d2aa1f598b5ec4844edf2acbd8235
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+\* Model 4be9f5e4cbbe69d74db3095514eaf7e27ddf99308b91caa7fc27fe923263d2cb
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2

@@ -23,11 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-<<<<<<< HEAD
-\* Model 192d5bd3217a76c920a7d8da06ecca2614e54650556b151bfd0a68567a538be2
-=======
-\* Model 292dc9291a151fd03b062ad87fdb27a857d488a3f0472f5ff41584a8c5834cd9
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+\* Model ae03f232e3151e3ae5e8c9332a9b8b946e7ebd8dbd479db6446421b6d9706336
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2

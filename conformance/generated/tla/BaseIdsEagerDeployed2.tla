@@ -23,11 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-<<<<<<< HEAD
-\* Model 715229d75afd60d64d48fc1b1444d35046418b7fda51384c3d6b48b1df19fa5a
-=======
-\* Model c75823b751d33824fe96deb0f7fd319e7064556aedd95b4952e6ed19ebd24d98
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+\* Model 97bb02b53aa41016de4f6af8fc82ebcac3dc91769cd9ebb83b5a0b9b78f18742
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2

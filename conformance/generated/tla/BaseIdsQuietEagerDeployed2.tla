@@ -23,11 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-<<<<<<< HEAD
-\* Model 180408d7d30c6afb2ae5293f6222db7570a2a41a6aba9ec6b4ebd992c9d79a12
-=======
-\* Model 9f5bc73eeb0adc590cecbb818263163ecfce3a887e172da43522033aadefbb2d
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+\* Model 3f0b4cd62766d2dc71d77822f2ade1d60e6f9ae18aa2d1a6be785eb0632a829b
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2

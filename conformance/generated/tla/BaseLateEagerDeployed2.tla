@@ -23,11 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-<<<<<<< HEAD
-\* Model 08174665a891d6c498d3c908171bc256e21a87a81e4466e987c85a507c977841
-=======
-\* Model 4ed49395dba63f19b7ac0ad882001fc33025865e5f148fe5b490d2520103abfe
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+\* Model b2272a4710657ddf790b5d31bd8804d314262d313e0f6725b5111ce09be74c8c
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2

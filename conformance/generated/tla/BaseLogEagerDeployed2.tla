@@ -23,11 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-<<<<<<< HEAD
-\* Model 583e8d0f9778864e38876a092877184eaf0a3717ead5d78308745605206ce069
-=======
-\* Model 8493946c8a6be18dd2b21e82588836396237913a578d58fbd2c2cda0e36d2bb7
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+\* Model 65810a8b9938cc457d6d747c8d0bebdd949fdefd3bb0da60a58d73aa9cfb29d1
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2

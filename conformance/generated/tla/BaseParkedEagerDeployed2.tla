@@ -23,11 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-<<<<<<< HEAD
-\* Model bbb695de3bfa497d9a26b0a96bc9a9c0f530fc11d8bf792f604f46623b8ae561
-=======
-\* Model 03f122842839bc53b2e101e1189d40d34cf9b35c339914e1db9cf69857733a09
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+\* Model e0fb27e05cc76a1d8d37480fad7473cb116dbb551c65e611ca75bb6e0db1a236
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2

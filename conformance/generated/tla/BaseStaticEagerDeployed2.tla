@@ -23,11 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-<<<<<<< HEAD
-\* Model fb5454d3514eb11c98a86cc2ab790b557884dee8058d276cebd3feab8588f45d
-=======
-\* Model e30e7ad79e1530520058b90cb18420b3c3d79ccfd4d75f9d2fbc8fa3f45bff83
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+\* Model c54c63c424ebc6e2bb548d17560b2267238deff51efaf9732d875d118f99b998
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
