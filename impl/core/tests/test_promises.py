@@ -502,7 +502,7 @@ def joining_again(**config: Any) -> Scene:
 def committed(scene: Scene) -> list[tuple[int, int | None]]:
     """Of each commit the generation, and where it leaves P1."""
     offsets = [(sent.generation, sent.offsets.get(P1)) for sent in scene.sent(OffsetCommitRequest)]
-    return [(generation, where and where.offset) for generation, where in offsets]
+    return [(generation, None if where is None else where.offset) for generation, where in offsets]
 
 
 def test_M8_what_was_read_while_the_others_joined_is_committed_before_the_partition_goes() -> None:

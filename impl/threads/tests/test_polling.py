@@ -311,7 +311,9 @@ def test_committed_says_what_the_group_has() -> None:
 def test_M7_a_commit_for_what_is_not_owned_is_sent() -> None:
     with Stage() as stage:
         stage.stable(0)
-        stage.call(lambda consumer: consumer.commit({partitions(3)[0]: 5}))
+        commit = stage.begin(lambda consumer: consumer.commit({partitions(3)[0]: 5}))
+        stage.error("OffsetCommit", "NONE")
+        commit.outcome()
 
 
 # Choosing what to read ---------------------------------------------------------------------------------------------------
