@@ -63,8 +63,8 @@ def find_spin() -> Spin:
         wanted = ".".join(map(str, MINIMUM))
         raise UsageProblem(f"SPIN {version[1]} is too old", program, f"{wanted} or later", INSTALL)
     cc = compiler()
-    if cc is None:
-        install = "install a C compiler (Debian: apt install gcc), or pip install 'groupspec[engines]'"
+    if cc is None or cc.environment:  # SPIN calls gcc itself, too: the wheel's compiler does not help
+        install = "install a C compiler (Debian: apt install gcc)"
         raise UsageProblem("SPIN needs a C compiler", "no cc, gcc or clang on the PATH", next_step=install)
     return Spin(Path(program), cc, version[1])
 
