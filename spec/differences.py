@@ -118,7 +118,7 @@ _ENTRIES: Final = (
             Statement(
                 "deployed",
                 "no: the automatic commit precedes JoinGroup, while nothing is paused; after SyncGroup onPartitionsRevoked is called at once",
-                "Kafka ConsumerCoordinator.onJoinPrepare (maybeMarkPartitionsPendingRevocation returns if not EAGER), onJoinComplete",
+                "Kafka ConsumerCoordinator.onJoinPrepare, onJoinComplete, maybeMarkPartitionsPendingRevocation (returns if not EAGER)",
             ),
             Statement(
                 "deployed",

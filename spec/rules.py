@@ -790,7 +790,7 @@ _RULES: Final = (
             "read again by the next owner else."
         ),
         sources=(
-            "librdkafka rd_kafka_assignment_serve_removals; franz-go AutoCommit (defaultRevoke)",
+            "librdkafka rd_kafka_assignment_serve_removals; franz-go consumer_group.go (defaultRevoke)",
             "Kafka AbstractMembershipManager.maybeReconcile (KIP-848: marks pending revocation, commits, revokes)",
             "Kafka ConsumerCoordinator.onJoinComplete (classic: revokes without a commit)",
             "KAFKA-14196 (PR 12603: paused before the commit, eager only)",
@@ -1082,9 +1082,9 @@ _RULES: Final = (
             "KIP-345",
             "KAFKA-16169 (PR 15437); franz-go #479",
             "Kafka ConsumerCoordinator.invokeCompletedOffsetCommitCallbacks (asyncCommitFenced is never cleared)",
-            "Kafka AbstractCoordinator.JoinGroupResponseHandler, SyncGroupResponseHandler: always fatal, the id is kept; "
-            "HeartbeatResponseHandler forgets it (resetStateOnResponseError), so that the poll after the error joins with none",
-            "Kafka GroupMetadataManager: an unknown member id with a known instance id replaces the member",
+            "Kafka AbstractCoordinator.JoinGroupResponseHandler, SyncGroupResponseHandler (always fatal, the id is kept)",
+            "Kafka AbstractCoordinator.HeartbeatResponseHandler (forgets the id, so that the poll after the error joins with none)",
+            "Kafka GroupMetadataManager.classicGroupJoinNewStaticMember (replaces the member that has the instance id)",
         ),
         known_bugs=("P77",),
     ),

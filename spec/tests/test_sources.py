@@ -19,7 +19,7 @@ CLASS = r"[A-Z]\w+(?:\.\w+)*"
 VERSION = r"v?\d+(?:\.\d+)+(?:-\d+(?:\.\d+)*)?"
 SECTION = r"'[^']+'"
 PROJECT = "(?:aiokafka|franz-go|FluidFramework|kafka-go|kafka-python|kafkajs|librdkafka|node-rdkafka|sarama)"
-WHERE = rf"(?:#\d+|PR \d+|{VERSION}(?: note)?|[0-9a-f]{{7}}|rd_kafka_\w+|[\w/]+\.(?:c|py))"
+WHERE = rf"(?:#\d+|PR \d+|{VERSION}(?: note)?|[0-9a-f]{{7}}|rd_kafka_\w+|[\w/]+\.(?:c|go|py))"
 FORMS = {
     "KIP": rf"KIP-\d+(?:, (?:{SECTION}|on[A-Z]\w+))?{NOTE}",
     "issue of Kafka": rf"KAFKA-\d+(?:, KAFKA-\d+| / \d+)*(?: follow-up)?{NOTE}",
