@@ -113,7 +113,7 @@ class Runner:
         self.watch = watch
         self.outcomes: dict[str, Outcome] = {}
         self._running: set[subprocess.Popen[bytes]] = set()
-        self._stopped = False
+        self._stopped = threading.Event()
         self._lock = threading.Lock()
 
     def run(self, both: Sequence[Sequence[Part]]) -> dict[str, Outcome]:
@@ -139,7 +139,7 @@ class Runner:
             self.watch(part, outcome)
 
     def _part(self, part: Part) -> Outcome:
-        if self._stopped:
+        if self._stopped.is_set():
             return Outcome(part, "left out", EXIT_INTERNAL, 0.0, "", "the demo was stopped")
         if part.needs and self.outcomes[part.needs].status != "ok":
             return Outcome(part, "left out", EXIT_INTERNAL, 0.0, "", f"there is no result of: {part.needs}")
@@ -149,7 +149,7 @@ class Runner:
         begun = time.monotonic()
         code, said = self._process(part, arguments)
         seconds = time.monotonic() - begun
-        if self._stopped:
+        if self._stopped.is_set():
             return Outcome(part, "left out", EXIT_INTERNAL, seconds, "", "the demo was stopped")
         if not said and (code not in HAS_RESULT or not result.exists()):
             said = self._last_words(part) or f"it ended with exit code {code} and said nothing"
@@ -178,7 +178,7 @@ class Runner:
                     self._running.discard(process)
 
     def _stop_all(self) -> None:
-        self._stopped = True
+        self._stopped.set()
         with self._lock:
             running = list(self._running)
         for process in running:
