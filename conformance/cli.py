@@ -27,7 +27,7 @@ from types import FrameType
 import click
 from click.shell_completion import shell_complete
 
-from groupspec.conformance.endings import as_problem
+from groupspec.conformance.endings import as_problem, chain
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_INTERNAL, EXIT_OK, EXIT_USAGE, Problem, UsageProblem
 from groupspec.spec.problems import SpecError
 
@@ -124,7 +124,8 @@ def _failed(problem: Exception) -> int:
         case click.ClickException():
             problem.show()
             return EXIT_USAGE
-        case click.Abort():
+        case _ if any(isinstance(each, KeyboardInterrupt | click.Abort) for each in chain(problem)):
+            # A library that was interrupted may fail at something else on its way out.
             _say("groupspec: stopped by the user")
             return EXIT_USAGE
         case BrokenPipeError() if unread:

@@ -41,7 +41,7 @@ NO_MEMORY: Final = ("failed to map segment", "Cannot allocate memory", "can't st
 
 def as_problem(error: BaseException) -> Problem | None:
     """The message for it, if the machine or a machine file is the reason; None if it is our defect."""
-    for each in _chain(error):
+    for each in chain(error):
         if isinstance(each, MemoryError) or _says_no_memory(each):
             return _no_memory()
         if isinstance(each, OSError) and each.errno == errno.ENOMEM:
@@ -71,7 +71,7 @@ def _says_no_memory(error: BaseException) -> bool:
     return isinstance(error, (ImportError, RuntimeError, OSError)) and any(words in str(error) for words in NO_MEMORY)
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def chain(error: BaseException) -> Iterator[BaseException]:
     """The error, what it holds if it is a group, and what led to it."""
     waiting, seen = [error], set[int]()
     while waiting:

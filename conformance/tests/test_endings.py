@@ -230,3 +230,15 @@ def test_a_mistake_in_a_machine_file_is_its_authors(
     err = capsys.readouterr().err
     assert "rebalance.py:1" in err
     assert "defect" not in err
+
+
+def test_what_goes_wrong_while_the_user_stops_it_is_no_defect(plant: Plant, capsys: pytest.CaptureFixture[str]) -> None:
+    def does() -> None:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise ConnectionError("of a library that tidies up")
+
+    plant(does)
+    assert cli.main(["planted"]) == 2
+    assert capsys.readouterr().err == "groupspec: stopped by the user\n"
