@@ -27,11 +27,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-<<<<<<< HEAD
-// Model ca73c8b2006734caf7e0fabbb69ff4f4f2fecb796c2c60690f8e67c486cbb349
-=======
-// Model 103fc791179429d37aabad37c1efb2c341adc251406294274af72aada7fa3bbc
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+// Model fb23da9f1e75af0c4418b3881e2709acf5ca81e64a4899cd5f8e2f0011d1229b
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -61,35 +57,6 @@
 #define CompletingRebalance             21
 #define Stable                          22
 #define Dead                            23
-<<<<<<< HEAD
-#define JoinGroup                       24
-#define JoinGroup_again                 25
-#define SyncGroup                       26
-#define LeaveGroup                      27
-#define parked                          28
-#define join_accepted                   29
-#define join_member_id_required         30
-#define join_unknown_member             31
-#define join_coordinator_gone           32
-#define sync_accepted                   33
-#define sync_rebalance_in_progress      34
-#define sync_unknown_member             35
-#define sync_illegal_generation         36
-#define sync_coordinator_gone           37
-#define heartbeat_rebalance_in_progress 38
-#define heartbeat_unknown_member        39
-#define heartbeat_illegal_generation    40
-#define heartbeat_coordinator_gone      41
-#define absent                          42
-#define pending                         43
-#define parked_join                     44
-#define unsynced                        45
-#define parked_sync                     46
-#define illegal_event                   47
-#define late_changes_nothing            48
-#define unknown                         49
-#define fenced_                         50
-=======
 #define Loading                         24
 #define JoinGroup                       25
 #define JoinGroup_again                 26
@@ -117,8 +84,7 @@
 #define illegal_event                   48
 #define late_changes_nothing            49
 #define unknown                         50
-#define fenced                          51
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+#define fenced_                         51
 
 // Variables. Arrays begin at 0, members and partitions at 1: what lies at 0 is never used.
 byte timeouts[MEMBERS + 1] = DISABLED;  // state of timeouts

@@ -26,11 +26,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-<<<<<<< HEAD
-// Model b17f7e2dd355520b3d3bb59173178be27b6e8b64c3cd017ba358f418effb0443
-=======
-// Model 0aa870ef95c9d03d348619888bd86040bdbe1aba3df3f39342d6745147320115
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+// Model 24b54033a702579df85192c8b9e71696772322ca8f1ebdb648908a56b424a2f1
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -60,39 +56,6 @@
 #define CompletingRebalance             21
 #define Stable                          22
 #define Dead                            23
-<<<<<<< HEAD
-#define JoinGroup                       24
-#define JoinGroup_again                 25
-#define SyncGroup                       26
-#define LeaveGroup                      27
-#define parked                          28
-#define join_accepted                   29
-#define join_member_id_required         30
-#define join_unknown_member             31
-#define join_coordinator_gone           32
-#define sync_accepted                   33
-#define sync_rebalance_in_progress      34
-#define sync_unknown_member             35
-#define sync_illegal_generation         36
-#define sync_coordinator_gone           37
-#define heartbeat_rebalance_in_progress 38
-#define heartbeat_unknown_member        39
-#define heartbeat_illegal_generation    40
-#define heartbeat_coordinator_gone      41
-#define absent                          42
-#define pending                         43
-#define parked_join                     44
-#define unsynced                        45
-#define parked_sync                     46
-#define older                           47
-#define stored_                         48
-#define next                            49
-#define later                           50
-#define illegal_event                   51
-#define late_changes_nothing            52
-#define unknown                         53
-#define fenced_                         54
-=======
 #define Loading                         24
 #define JoinGroup                       25
 #define JoinGroup_again                 26
@@ -124,8 +87,7 @@
 #define illegal_event                   52
 #define late_changes_nothing            53
 #define unknown                         54
-#define fenced                          55
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+#define fenced_                         55
 
 // Variables. Arrays begin at 0, members and partitions at 1: what lies at 0 is never used.
 byte timeouts[MEMBERS + 1] = DISABLED;  // state of timeouts

@@ -27,11 +27,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-<<<<<<< HEAD
-// Model 4019f8e740fadc9e352588614feacfe42eb7249ea2ff301cc65496aedd07e24d
-=======
-// Model a23f4ca9ec15e5789682bc54d56723f357b09002689a1a7022c878e0a5f34722
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+// Model 5c7061cf55a5ef74b7160476e42c8dac29daf37e918e96a97b2dea1e9117e111
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -61,37 +57,6 @@
 #define CompletingRebalance             21
 #define Stable                          22
 #define Dead                            23
-<<<<<<< HEAD
-#define JoinGroup                       24
-#define JoinGroup_again                 25
-#define SyncGroup                       26
-#define LeaveGroup                      27
-#define parked                          28
-#define join_accepted                   29
-#define join_member_id_required         30
-#define join_unknown_member             31
-#define join_coordinator_gone           32
-#define sync_accepted                   33
-#define sync_rebalance_in_progress      34
-#define sync_unknown_member             35
-#define sync_illegal_generation         36
-#define sync_coordinator_gone           37
-#define heartbeat_rebalance_in_progress 38
-#define heartbeat_unknown_member        39
-#define heartbeat_illegal_generation    40
-#define heartbeat_coordinator_gone      41
-#define absent                          42
-#define pending                         43
-#define parked_join                     44
-#define unsynced                        45
-#define parked_sync                     46
-#define older                           47
-#define current                         48
-#define illegal_event                   49
-#define late_changes_nothing            50
-#define unknown                         51
-#define fenced_                         52
-=======
 #define Loading                         24
 #define JoinGroup                       25
 #define JoinGroup_again                 26
@@ -121,8 +86,7 @@
 #define illegal_event                   50
 #define late_changes_nothing            51
 #define unknown                         52
-#define fenced                          53
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+#define fenced_                         53
 
 // Variables. Arrays begin at 0, members and partitions at 1: what lies at 0 is never used.
 byte timeouts[MEMBERS + 1] = DISABLED;  // state of timeouts

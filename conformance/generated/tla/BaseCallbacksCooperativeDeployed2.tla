@@ -24,11 +24,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-<<<<<<< HEAD
-\* Model 460a26f1d3adb0b97a28ff654e97edf9a86b4f34bd26640d08d8bfe25165846d
-=======
-\* Model 7b461240881cd9801449910cd2c9620277687b720cf86c0ba5944f3f4a7148ee
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+\* Model 52c14f47a14ec7bb07eb5b25357fa953e13a3dfd9ae332c8112ccf38e964bfa6
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2

@@ -23,11 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-<<<<<<< HEAD
-\* Model ad20debcdee46dd1e1a122c9a628c6f05592c23eacd7bd76ac567331ce6284f2
-=======
-\* Model 84c1379c43c405d138bda93e891fc678b541d6eea967525d60586e81d5924d66
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+\* Model 96a4cb97722088678938e692b7593e9b9f8fa3888266cbd7d91098dfdf474ddd
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2

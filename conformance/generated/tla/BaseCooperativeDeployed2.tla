@@ -23,11 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-<<<<<<< HEAD
-\* Model 43034ddc6be21789a9b0e4de66d62589218819d54041e93c249bb8c8235fb431
-=======
-\* Model 215603c26109b99ef96f1542b7a216429f4f15725cffad31518c1f8e65cab4af
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+\* Model bb6b7afef58e72bf45fb704a06af1d243ebd99a7e645b36b7a13cf731ce8735e
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2

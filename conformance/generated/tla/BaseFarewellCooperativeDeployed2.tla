@@ -24,11 +24,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-<<<<<<< HEAD
-\* Model ca73c8b2006734caf7e0fabbb69ff4f4f2fecb796c2c60690f8e67c486cbb349
-=======
-\* Model 103fc791179429d37aabad37c1efb2c341adc251406294274af72aada7fa3bbc
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+\* Model fb23da9f1e75af0c4418b3881e2709acf5ca81e64a4899cd5f8e2f0011d1229b
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2

@@ -23,11 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-<<<<<<< HEAD
-\* Model 30ed994b37ad5dc0cda7580b89a4ffb9f577bd363b7ea9933fcf575a6f00d6f1
-=======
-\* Model 73b8d35cc1df7c7b665fea3290d59c6c8707764008fe6a9be2ca9f07c910b2b7
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+\* Model e6360e199c38d78d8c411e9f0da589d8be80b98b87451107bd907ba4d740ccbb
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2

@@ -24,11 +24,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-<<<<<<< HEAD
-\* Model f881698d5377cd88faa1ba620a89edd50cfd4319256043b7650484075786cbb0
-=======
-\* Model 9442d4030665954214713c558742f0ba9f351fb3e268f550672d997edac22add
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+\* Model 119866d71228d70c0c8d7259f10bf86a55af9c4cda4715fe796da7722b9c24c2
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2

@@ -23,11 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-<<<<<<< HEAD
-\* Model 9838008158ee254186fc62dc890774d832fedf68d99274dfa4b200a4c010bd40
-=======
-\* Model dc3af1c179aa22a41fd61ae6b1db0a8bc8875a0e8a7da5a4367edfac9e80edeb
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+\* Model 8de1a972ca7e59f87ad8dfae292c4ad10efb052301d2eb1a6fb28d55f5b15ceb
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2

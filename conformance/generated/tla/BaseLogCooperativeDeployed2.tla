@@ -23,11 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-<<<<<<< HEAD
-\* Model b17f7e2dd355520b3d3bb59173178be27b6e8b64c3cd017ba358f418effb0443
-=======
-\* Model 0aa870ef95c9d03d348619888bd86040bdbe1aba3df3f39342d6745147320115
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+\* Model 24b54033a702579df85192c8b9e71696772322ca8f1ebdb648908a56b424a2f1
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2

@@ -23,11 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-<<<<<<< HEAD
-\* Model faa55ccfabd8baf8a4f5032a4c525746f4fcf69927e9376f6fa0e2247d7c2dc2
-=======
-\* Model a96dc02c13792f991922331f55d8e7da66c6daa2c97ec7cda0abbddf9d80cd2b
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+\* Model d419823c42da2fe608a28ddc3c9e0ca3201284f57864ba236dc822241648215d
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2

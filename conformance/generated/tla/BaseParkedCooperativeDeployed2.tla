@@ -24,11 +24,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-<<<<<<< HEAD
-\* Model cda65b6149899e2e3dc1eea75ea7fff522d4ea4e5d48bffd1242f3f22700cf04
-=======
-\* Model 798364058e0b12193cdae7ffdbbae8edf069616d5b1727d1fc44a1bd301a60e0
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+\* Model 6d7229d336e04393b49d735334ac9faf0158d80b8a51ec47b0ba5dae87e78989
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2

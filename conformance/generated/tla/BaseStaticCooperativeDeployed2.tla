@@ -24,11 +24,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-<<<<<<< HEAD
-\* Model 4019f8e740fadc9e352588614feacfe42eb7249ea2ff301cc65496aedd07e24d
-=======
-\* Model a23f4ca9ec15e5789682bc54d56723f357b09002689a1a7022c878e0a5f34722
->>>>>>> a4657c4 (Generated: the group's tables, TLA+ and Promela with Loading)
+\* Model 5c7061cf55a5ef74b7160476e42c8dac29daf37e918e96a97b2dea1e9117e111
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
