@@ -374,10 +374,11 @@ _RULES: Final = (
         statement=(
             "Heartbeats MUST run from JoinGroup success until the next JoinGroup is sent or the member leaves "
             "or loses its identity: while waiting for SyncGroup, during listener callbacks, session teardown "
-            "and user processing; REBALANCE_IN_PROGRESS does not stop them and counts as a sign of life. (None "
-            "are needed while a JoinGroup or SyncGroup is parked: the broker counts it as alive. A leader that "
-            "is computing has neither: in Java it holds the monitor that its heartbeat thread needs, and is "
-            "silent until SyncGroup is sent.)"
+            "and user processing; REBALANCE_IN_PROGRESS does not stop them and counts as a sign of life. (A broker "
+            "that has parked a member's JoinGroup or SyncGroup counts it as alive without them; those beside a "
+            "parked SyncGroup tell the member that the next round has begun. A leader that is computing has "
+            "nothing parked: in Java it holds the monitor that its heartbeat thread needs, and is silent until "
+            "SyncGroup is sent.)"
         ),
         sources=(
             "KIP-62, 'Proposed Changes'",

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, TypeVar
 
+from groupspec.conformance.bounds import IN_FLIGHT_US
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.verdicts import Timing
@@ -27,8 +28,6 @@ SAME_TIME_US: Final = 1_000
 """Two stamps made by two processes for one thing that travels between them."""
 CLOCKLESS_SLACK_US: Final = 30_000
 """An event without a stamp of its own has the time of its arrival."""
-IN_FLIGHT_US: Final = 50_000
-"""What may still be under way when an answer is written: requests that arrive so soon after it were sent before it."""
 TWO_SOCKETS_US: Final = 15_000
 """How far the kit may be off with the order of what two sockets, or a socket and a pipe, bring; see `stalls.LATE_US`."""
 FLOOD: Final = 2_000

@@ -91,7 +91,7 @@ def possible(theorem: str, **values: int) -> bool:
     return claims(THEOREMS[theorem], NON_STRICT, {name: {**KAFKA, **values}[name] for name in parameters})
 
 
-def test_H1_a_java_leader_that_computes_for_long_is_expelled_whenever_heartbeats_begin() -> None:
+def test_a_java_leader_that_computes_for_long_is_expelled_whenever_heartbeats_begin() -> None:
     for gate in ("published", "deployed"):
         assert possible(f"session-first-beat-{gate}", assignment=45_000, session=45_000)
     assert not possible("session-first-beat-beside", assignment=45_000, session=45_000)

@@ -39,6 +39,7 @@ _BREAKERS: Final[tuple[tuple[str, str, Which, Change, str], ...]] = (
     ("G13-loaded-unfinished",  "G13",   cell("Loading", "group_loaded", guard="members_stored"),       to(PREPARING),                       "A coordinator that loads a group goes on with a rebalance that nobody is in."),
     ("G13-skips-the-sync",     "G13",   cell(PREPARING, "group_rebalance_timeout"),                 to(STABLE),                          "A group is stable when its join phase ends."),
     ("G9-log-ignored",         "G9",    cell(COMPLETING, "group_assignment_lost"),                  ignored,                             "A log that refuses the assignment leaves the group waiting."),
+    ("G13-deleted-is-dead",    "G13",   cell("Empty", "group_deleted"),                             to("Dead"),                          "A group whose records are deleted is not there for its next member."),
     ("G13-moved-in-silence",   "G13",   cell(STABLE, "group_unloaded"),                             without("fail_parked_not_coordinator"), "A coordinator that moves does not answer the parked requests."),
     ("G13-empty-accepts",      "G13",   cell("Empty", "group_commit", guard="not group_known and told_of"), doing("answer_group_id_not_found", "answer_none"), "A commit of a member of a group that nobody knows is accepted."),
 )

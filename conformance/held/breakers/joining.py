@@ -388,21 +388,6 @@ def a_cooperative_member_stands_still() -> None:
     around(Membership, "_begin_rebalance", make)
 
 
-@breaker("Q4-second-commit", "Q4")
-def a_cooperative_member_commits_twice() -> None:
-    """A cooperative member that gives something up after SyncGroup commits a second time."""
-
-    def make(original: Method) -> Method:
-        def synced(self: Membership, assigned: object) -> None:
-            original(self, assigned)
-            if self.state is RebalanceState.REVOKING_PARTITION:
-                self._core.commits.commit_before_rebalance()
-
-        return synced
-
-    around(Membership, "synced", make)
-
-
 @breaker("Q4-no-commit", "Q4")
 def no_commit_before_the_rebalance() -> None:
     """The rebalance begins without the automatic commit."""

@@ -198,9 +198,9 @@ def a_wakeup_interrupts_close() -> None:
     """A wakeup before close() takes its last commit away."""
 
     def make(original: Method) -> Method:
-        def leave_group(self: Consumer, deadline_ms: int, alone: bool) -> None:
+        def leave_group(self: Consumer, deadline_ms: int, alone: bool, processed: bool) -> None:
             self._door.check_interrupted()
-            original(self, deadline_ms, alone)
+            original(self, deadline_ms, alone, processed)
 
         return leave_group
 

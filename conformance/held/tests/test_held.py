@@ -117,7 +117,7 @@ def test_a_gap_a_stale_hash_and_a_needless_excuse_are_named(monkeypatch: pytest.
     data["rules"]["J3"]["held"] = []
     data["idle_checks"] = ["spec/tests/test_paths.py::test_Q4_that_sleeps"]
     data |= {"spec": "of yesterday", "catalogue": files.catalogue_hash()}
-    later = MappingProxyType({"H1": lists.Later("the scheduler", "it does not exist yet")})
+    later = MappingProxyType(dict(lists.HELD_LATER) | {"H1": lists.Later("the scheduler", "it does not exist yet")})
     monkeypatch.setattr(files, "HELD_LATER", later)
     assert files.problems(json.dumps(data)) == [
         "the tables or the rules have changed since the kill matrix was computed",

@@ -54,10 +54,23 @@ def coordinator_is_kept(history: History) -> Iterator[Finding]:
         if join is None:
             continue
         lookup = history.first("FindCoordinator", answered)
+        if lookup is not None and _session_ran_out(history, lookup.sent_us):
+            continue
         if lookup is None or lookup.sent_us > join.sent_us:
             yield held(f"the coordinator was kept after {exchange.error}", join.sent_us)
         else:
             yield broken(f"FindCoordinator after {exchange.error}, which says nothing about the coordinator", answered)
+
+
+def _session_ran_out(history: History, now_us: int) -> bool:
+    """Whether no answer has told the member for a session timeout that its coordinator knows it.
+
+    Then it forgets the coordinator by itself, whatever an answer that comes late says (rule H5; Kafka
+    AbstractCoordinator.HeartbeatThread.run: sessionTimeoutExpired, markCoordinatorUnknown).
+    """
+    good = (e.answered_us or 0 for e in history.of(*GROUP_APIS) if e.error == "NONE")
+    latest_us = max((at_us for at_us in good if at_us < now_us), default=0)
+    return now_us - latest_us >= history.settings.session_timeout_ms * 1000
 
 
 @checks("D2")

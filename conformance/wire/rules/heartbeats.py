@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from groupspec.conformance.bounds import heartbeat_bound_ms
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.history import Callback, Exchange, History, Known
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, in_vain, within
@@ -17,12 +18,8 @@ HELD_BACK_MS = 50  # an answer that took longer was held back by the scenario
 
 
 def bound_ms(history: History) -> float:
-    """How late "about every heartbeat.interval" may be: with the kit's settings, less than half the session timeout.
-
-    A client's process may wait for a core without the kit noticing; measured on two busy cores, 3 intervals are too few.
-    """
-    interval = history.settings.heartbeat_interval_ms
-    return max(4 * interval, interval + 300)
+    """How late "about every heartbeat.interval" may be in this run."""
+    return heartbeat_bound_ms(history.settings.heartbeat_interval_ms)
 
 
 def length_ms(stretch: Stretch) -> float:

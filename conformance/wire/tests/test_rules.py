@@ -171,6 +171,7 @@ SPOILED: tuple[tuple[str, str, Callable[[], Story], Spoil], ...] = (
     ("C1", "assigned twice", stories.eager_rebalance, drop_event("partitions_revoked")),
     ("C1", "revoked twice", stories.eager_rebalance, lambda s: s.callback(646, protocol.PartitionsRevoked)),
     ("C2", "revoked instead of lost", stories.expulsion, rename("partitions_lost", protocol.PartitionsRevoked)),
+    ("C2", "at once a commit as nobody's member", stories.expulsion, lambda s: s.commit(612, -1, {BOTH[0]: 6}, member_id="")),
     ("C2", "a commit for lost partitions", stories.expiry, lambda s: s.commit(3_000, 1, {BOTH[0]: 6})),
     ("C3", "JoinGroup before revoked has returned", stories.eager_rebalance, lambda s: s.join(641, 2)),
     ("C3", "JoinGroup before revoked", stories.eager_rebalance, lambda s: s.join(620, 2)),
@@ -230,6 +231,8 @@ ALLOWED: tuple[tuple[str, str, Callable[[], Story], Spoil], ...] = (
     ("D3", "the next poll asks at once", stories.moved_coordinator, both(drop("FindCoordinator", 600), lambda s: s.lookup(615, error="COORDINATOR_NOT_AVAILABLE"), lambda s: s.lookup(655, node=2))),
     # a second answer that says the same, when the lookup has been sent
     ("D1", "two answers, one lookup", stories.moved_coordinator, both(drop("FindCoordinator", 700), lambda s: s.lookup(720, node=2, ms=60), lambda s: s.heartbeat(612, 1, "NOT_COORDINATOR", ms=120))),
+    # HeartbeatThread.run: sessionTimeoutExpired, markCoordinatorUnknown; the late answer is not what it acts on
+    ("D1", "a lookup when nothing was answered for a session timeout", stories.expulsion, both(drop("Heartbeat"), drop("JoinGroup", 600), drop("SyncGroup", 600), lambda s: s.heartbeat(1_200, 1, "UNKNOWN_MEMBER_ID"), lambda s: s.lookup(1_205), lambda s: s.join(1_300, 2))),
     # LeaveGroupResponseHandler marks nothing unknown
     ("D1", "LeaveGroup answered NOT_COORDINATOR", stories.eager_rebalance, lambda s: rename_error(s, "LeaveGroup", "NOT_COORDINATOR")),
     ("D4", "LeaveGroup answered NOT_COORDINATOR", stories.eager_rebalance, lambda s: rename_error(s, "LeaveGroup", "NOT_COORDINATOR")),
