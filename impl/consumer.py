@@ -50,8 +50,6 @@ from groupspec.impl.threads.driver import DriverFactory
 from groupspec.impl.threads.futures import Future
 from groupspec.impl.trace import TraceSink
 
-_log = logging.getLogger(__name__)
-
 __all__ = [
     "ConcurrentUseError",
     "Consumer",
@@ -128,7 +126,7 @@ class Consumer:
     ) -> None:
         self._config = _config(settings)
         for doubt in self._config.doubts:
-            Journal(self._config.client_id, self._config.group_id).say(_log, logging.WARNING, doubt)
+            Journal(self._config.client_id, self._config.group_id).say(__name__, doubt, logging.WARNING)
         self._runtime = runtime or ThreadingRuntime()
         if transport is None or decoder is None:
             from groupspec.impl import (

@@ -47,19 +47,22 @@ ANSWERS: Final[Mapping[str, tuple[int, str]]] = {
 
 
 class Journal:
-    """One consumer's. From any thread: what it remembers is only about what not to say."""
+    """One consumer's. From any thread: what it remembers is only about what not to say.
+
+    `module` is who speaks (`__name__`), and names the logger: who says something needs nothing of `logging`.
+    """
 
     def __init__(self, client_id: str, group_id: str | None = None) -> None:
         self._who = f"[{client_id}, group {group_id}]" if group_id is not None else f"[{client_id}]"
         self._said: dict[Hashable, tuple[int, int]] = {}  # when, and how often it was not said since
 
-    def say(self, logger: logging.Logger, level: int, text: str) -> None:
+    def say(self, module: str, text: str, level: int = logging.INFO) -> None:
         """A line."""
-        logger.log(level, "%s %s", self._who, text)
+        logging.getLogger(module).log(level, "%s %s", self._who, text)
 
-    def seldom(self, logger: logging.Logger, level: int, text: str, now_ms: int, about: Hashable = None) -> None:
+    def seldom(self, module: str, text: str, now_ms: int, about: Hashable = None, level: int = logging.WARNING) -> None:
         """A line, unless one about the same (by default: the same text) was written not long ago."""
-        about = (logger.name, text if about is None else about)
+        about = (module, text if about is None else about)
         said_ms, silences = self._said.get(about, (None, 0))
         if said_ms is not None and now_ms - said_ms < AGAIN_MS:
             self._said[about] = (said_ms, silences + 1)
@@ -68,16 +71,16 @@ class Journal:
         self._said[about] = (now_ms, 0)
         if len(self._said) > REMEMBERED:
             del self._said[next(iter(self._said))]
-        self.say(logger, level, f"{text} ({silences} times more since the last line)" if silences else text)
+        self.say(module, f"{text} ({silences} times more since the last line)" if silences else text, level)
 
-    def over(self, logger: logging.Logger, text: str, about: Hashable) -> None:
+    def over(self, module: str, text: str, about: Hashable) -> None:
         """What was said about this is over: a line, and the next time is said at once."""
-        if self._said.pop((logger.name, about), None) is not None:
-            self.say(logger, logging.INFO, text)
+        if self._said.pop((module, about), None) is not None:
+            self.say(module, text)
 
     def event(
         self,
-        logger: logging.Logger,
+        module: str,
         now_ms: int,
         event: str,
         error: ErrorCode | None,
@@ -87,11 +90,13 @@ class Journal:
     ) -> None:
         """What has happened in the protocol, if it is worth a line."""
         failed = error not in (None, ErrorCode.NONE)
-        if (known := (ANSWERS if failed else EVENTS).get(event)) is None or not logger.isEnabledFor(known[0]):
+        if (known := (ANSWERS if failed else EVENTS).get(event)) is None or not logging.getLogger(module).isEnabledFor(
+            known[0]
+        ):
             return
         names = ", ".join(map(str, partitions)) or "nothing"
         text = known[1].format(error=error and error.name, generation=generation, partitions=names, **detail)
         if failed or known[0] >= logging.WARNING:
-            self.seldom(logger, known[0], text, now_ms)
+            self.seldom(module, text, now_ms, level=known[0])
         else:
-            self.say(logger, known[0], text)
+            self.say(module, text, known[0])

@@ -14,7 +14,6 @@ Otherwise it could carry more than that one, which would then rewind it (rule M6
 
 from __future__ import annotations
 
-import logging
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -43,8 +42,6 @@ from groupspec.impl.core.requests import Sent
 
 if TYPE_CHECKING:
     from groupspec.impl.core.core import Core
-
-_log = logging.getLogger(__name__)
 
 
 class Purpose(Enum):
@@ -383,7 +380,7 @@ class Commits:
             self._context.timers.disarm("commit_backoff")
         if error is not None and operation.purpose not in (Purpose.SYNC, Purpose.ASYNC):  # nobody else is told
             text = f"Automatic commit ({operation.purpose.value}) not done: {error}"
-            self._context.journal.seldom(_log, logging.WARNING, text, self._context.now_ms)
+            self._context.journal.seldom(__name__, text, self._context.now_ms)
         if operation.future_id is not None:
             result = None if error else operation.offsets
             self._context.emit(CompleteFuture(operation.future_id, result, error))

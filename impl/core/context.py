@@ -6,7 +6,6 @@ The identity lives here, in one place, because everything that is sent or answer
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -17,8 +16,6 @@ from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.core.timers import Timers
 from groupspec.impl.journal import Journal
 from groupspec.impl.trace import TraceEvent, TraceSink
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +96,7 @@ class Context:
     ) -> None:
         """Tell the trace and the log what has just happened; `identity`: if it is another one than the present."""
         who, partitions = identity or self.identity, tuple(partitions)
-        self.journal.event(_log, self.now_ms, event, error, who.generation, partitions, detail)
+        self.journal.event(__name__, self.now_ms, event, error, who.generation, partitions, detail)
         if self._trace is None:
             return
         self._trace(

@@ -6,7 +6,6 @@ that the cluster does not know is asked for again once in a while: it may be cre
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,6 @@ from groupspec.impl.core.requests import Sent
 if TYPE_CHECKING:
     from groupspec.impl.core.core import Core
 
-_log = logging.getLogger(__name__)
 
 MISSING_TOPIC_RETRY_MS = 1_000
 """How long to wait before asking again for a topic that does not exist, or a partition without a leader."""
@@ -105,7 +103,7 @@ class Metadata:
         for topic in response.topics:
             if topic.error is ErrorCode.NONE:
                 self._missing.discard(topic.topic)
-                self._context.journal.over(_log, f"Topic {topic.topic} exists now", topic.topic)
+                self._context.journal.over(__name__, f"Topic {topic.topic} exists now", topic.topic)
                 self._leaders[topic.topic] = {p.partition: p.leader for p in topic.partitions}
         if any(leader < 0 for leaders in self._leaders.values() for leader in leaders.values()):
             self._look_again()
@@ -122,7 +120,7 @@ class Metadata:
         self._look_again()
 
     def _say(self, text: str, topic: str) -> None:
-        self._context.journal.seldom(_log, logging.WARNING, f"{text}; asking again", self._context.now_ms, topic)
+        self._context.journal.seldom(__name__, f"{text}; asking again", self._context.now_ms, topic)
 
     def topic_not_ready(self, topics: tuple[str, ...]) -> None:
         """Nothing certain about these topics: what was known stays, and they are asked for again."""

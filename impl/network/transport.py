@@ -15,7 +15,6 @@ of the time that a connection has to come about; after a failure another one is 
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import selectors
 import socket
@@ -37,8 +36,6 @@ _READ_SIZE: Final = 256 * 1024
 
 Address = tuple[str, int]
 _Target = tuple[int, int, int, str, Any]  # as from getaddrinfo
-
-_log = logging.getLogger(__name__)
 
 
 _LATE: Final = {
@@ -355,7 +352,7 @@ class SocketTransport:
                     self._nodes[broker.node_id] = (broker.host, broker.port)
             self._answers.append(answer)
         if link.connection.phase is Phase.READY and self._backoffs.pop(link.address, None) is not None:
-            self._journal.over(_log, f"Connected to {_named(link.address)}", link.address)
+            self._journal.over(__name__, f"Connected to {_named(link.address)}", link.address)
 
     # Ends ------------------------------------------------------------------------------------------------------------
 
@@ -377,12 +374,12 @@ class SocketTransport:
         """Once in a while; that a connection which worked was closed is no trouble as long as the next one works."""
         place, phase = _named(link.address), link.connection.phase
         if phase is Phase.READY and not isinstance(problem, CodecError):
-            self._journal.say(_log, logging.INFO, f"Connection to {place} ended: {problem}")
+            self._journal.say(__name__, f"Connection to {place} ended: {problem}")
             return
         text = f"Can't connect to {place}: {problem}"
         if phase is not Phase.CONNECTING:
             text = f"{place} does not answer as a Kafka broker does: {problem}. Is it one, on a listener without TLS or SASL?"
-        self._journal.seldom(_log, logging.WARNING, f"{text}. Trying again", self._now_ms(), link.address)
+        self._journal.seldom(__name__, f"{text}. Trying again", self._now_ms(), link.address)
 
     def _try_elsewhere(self, request: SendRequest, deadline_ms: int, tried: set[Address]) -> None:
         """A request to any node goes on to the next one, until all were tried."""

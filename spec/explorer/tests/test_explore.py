@@ -178,6 +178,7 @@ def test_without_a_compiler_auto_is_python_and_native_says_what_to_do(
 ) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setattr("groupspec.spec.explorer.native.find_spec", lambda _: None)  # nor the wheel's
     assert explore(toy_model(1)).engine == "python"
     assert not list(empty_cache.iterdir())
     with pytest.raises(ExplorerProblem, match="there is no C compiler") as caught:
