@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
+from groupspec.conformance.bounds import IN_FLIGHT_US
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.history import (
-    IN_FLIGHT_US,
     Exchange,
     History,
     assigned_by,

@@ -183,7 +183,8 @@ def test_without_a_compiler_auto_is_python_and_native_says_what_to_do(
     assert not list(empty_cache.iterdir())
     with pytest.raises(ExplorerProblem, match="there is no C compiler") as caught:
         explore(toy_model(1), engine="native")
-    assert caught.value.next_step == 'install one, or use engine="python"'
+    assert caught.value.next_step.startswith("install one")
+    assert 'engine="python"' in caught.value.next_step
 
 
 def test_a_compiler_that_fails_is_named(monkeypatch: pytest.MonkeyPatch, empty_cache: Path) -> None:
