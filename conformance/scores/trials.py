@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -10,15 +11,18 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache, cached_property
 from multiprocessing import get_context, parent_process
+from pathlib import Path
 from typing import Any, Final
 
 from groupspec.conformance.scores.killing import Score, scores
 from groupspec.conformance.scores.mutants import SpecMutant, mutants
 from groupspec.conformance.scores.subjects import PROFILE, Subject, subjects
+from groupspec.spec import explorer
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
+from groupspec.spec.explorer.native import cache_folder
 
-AT_ONCE: Final = 200
+AT_ONCE: Final = 100
 """So many mutants are a share: a process tries them, and takes the next share."""
 
 
@@ -88,8 +92,26 @@ def tried(names: Sequence[str], every: int, said: Callable[[str], None]) -> dict
 
 
 def _share(name: str, every: int, first: int, last: int) -> list[dict[str, Any]]:
+    """One process's work, a minute or so; it is kept, so that whoever is interrupted goes on from there."""
     trial = next(trial for trial in trials() if trial.subject.name == name)
-    return [score_row(trial, score) for score in scores(trial.mutants[::every][first:last], [trial.subject])]
+    kept = cache_folder() / f"scores-{_made_from(trial)}-{every}-{first}-{last}.json"
+    if kept.exists():
+        known: list[dict[str, Any]] = json.loads(kept.read_text(encoding="utf-8"))
+        return known
+    rows = [score_row(trial, score) for score in scores(trial.mutants[::every][first:last], [trial.subject])]
+    part = kept.with_suffix(f".{os.getpid()}")
+    part.write_text(json.dumps(rows), encoding="utf-8")
+    part.replace(kept)
+    return rows
+
+
+def _made_from(trial: Trial) -> str:
+    """Of all that decides what becomes of the mutants, the operators and the explorer included."""
+    digest = hashlib.sha256(trial.hash.encode())
+    for folder in (Path(__file__).parent, Path(explorer.__file__).parent):
+        for source in sorted((*folder.glob("*.py"), *folder.glob("*.c"))):
+            digest.update(source.read_bytes())
+    return digest.hexdigest()[:24]
 
 
 def _processors() -> int:

@@ -38,9 +38,11 @@ def holds(model: Model, state: State, text: str, indices: Mapping[str, object] |
     return bool(_value(model, state, text, indices or {}))
 
 
-def enabled(model: Model, state: State) -> Iterator[tuple[str, dict[str, int]]]:
-    """Every alternative that is possible in a state: action and arguments, in the order of the engines."""
+def enabled(model: Model, state: State, only: str | None = None) -> Iterator[tuple[str, dict[str, int]]]:
+    """Every alternative that is possible in a state, in the order of the engines; of one action `only`, if one is named."""
     for action in model.actions:
+        if only not in (None, action.name):
+            continue
         names = [name for name, _ in action.parameters]
         for values in product(*(model.indices(over) for _, over in action.parameters)):
             arguments = dict(zip(names, values, strict=True))
@@ -65,12 +67,12 @@ def replay(model: Model, steps: Sequence[tuple[str, Mapping[str, int]]]) -> Trac
     state = first = initial_state(model)
     done: list[Step] = []
     for number, (action, arguments) in enumerate(steps, 1):
-        possible = list(enabled(model, state))
-        if (action, dict(arguments)) not in possible:
+        if (action, dict(arguments)) not in enabled(model, state, action):
+            possible = [f"{name}{values}" for name, values in enabled(model, state)]
             raise ExplorerProblem(
                 f"step {number}, {action}{dict(arguments)}, is not possible here",
                 f"model {model.name}, after {', '.join(map(str, done)) or 'nothing'}",
-                "; ".join(f"{name}{args}" for name, args in possible) or "nothing: a dead end",
+                "; ".join(possible) or "nothing: a dead end",
                 "the trace belongs to another version of the model: explore again",
             )
         state = apply(model, state, action, arguments)

@@ -52,7 +52,7 @@ def compiler() -> Compiler | None:
         return None
     # It keeps what it compiles of libc, and refuses to work without a place for that. Its code is for any processor of
     # this kind, as other compilers' is: a home may be shared.
-    places = {name: str(_cache() / "zig") for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR")}
+    places = {name: str(cache_folder() / "zig") for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR")}
     return Compiler((sys.executable, "-m", "ziglang", "cc", "-mcpu=baseline"), places)
 
 
@@ -71,7 +71,7 @@ def build(source: str, optimise: str = "") -> Path:
     """
     optimise = optimise or OPTIMISE
     name = hashlib.sha256(f"{optimise}\n{source}".encode()).hexdigest()[:32]
-    library = _cache() / f"{name}.so"
+    library = cache_folder() / f"{name}.so"
     if library.exists():
         return library
     cc = compiler()
@@ -111,7 +111,8 @@ def _failed(cc: str, why: str) -> ExplorerProblem:
 
 
 @cache
-def _cache() -> Path:
+def cache_folder() -> Path:
+    """Where what takes long to make is kept between runs; a temporary folder where nothing can be kept."""
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = base / "groupspec" / "explorer"
     try:

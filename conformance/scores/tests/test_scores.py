@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from groupspec.conformance.scores import files
+from groupspec.conformance.scores import trials as trials_module
 from groupspec.conformance.scores.killing import Score, scores
 from groupspec.conformance.scores.mutants import OPERATORS, SpecMutant, mutants
 from groupspec.conformance.scores.page import scores_markdown
 from groupspec.conformance.scores.subjects import subjects
-from groupspec.conformance.scores.trials import score_row, trials
+from groupspec.conformance.scores.trials import score_row, trials, tried
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.explorer import equivalent
@@ -132,3 +134,13 @@ def test_the_page_says_the_same_as_the_data(of_partition: list[Score]) -> None:
     page = scores_markdown(data)
     assert f"| subscription | {len(rows)} |" in page
     assert "100.0%" in page
+
+
+def test_what_was_tried_before_an_interruption_is_not_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trials_module, "cache_folder", lambda: tmp_path)
+    before = tried(["partition-alone"], 40, lambda _: None)
+    assert len(before["partition-alone"]) > 3
+    monkeypatch.setattr(trials_module, "scores", lambda *_: pytest.fail("tried again"))
+    assert tried(["partition-alone"], 40, lambda _: None) == before

@@ -17,5 +17,5 @@ def quick_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def empty_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A cache in which nothing was compiled yet."""
-    monkeypatch.setattr(native, "_cache", lambda: tmp_path)
+    monkeypatch.setattr(native, "cache_folder", lambda: tmp_path)
     return tmp_path

@@ -21,9 +21,9 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "no programs"))
     monkeypatch.setenv("HOME", str(tmp_path))
-    native._cache.cache_clear()
+    native.cache_folder.cache_clear()
     yield tmp_path / ".cache" / "groupspec" / "explorer"
-    native._cache.cache_clear()
+    native.cache_folder.cache_clear()
 
 
 def test_the_wheels_compiler_needs_no_program_and_no_home(bare: Path) -> None:
