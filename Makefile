@@ -17,7 +17,7 @@ export PYSPARK_PYTHON := $(abspath $(BIN))/python
 export SPARK_LOCAL_IP := 127.0.0.1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo book test check lint style types imports unit format doctor clean
+.PHONY: help install demo book test check nightly lint style types imports unit format doctor clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -55,12 +55,16 @@ unit: install
 	@echo "==> tests"
 	@# A worker for each processor; the tests of a file stay together, because they share what is costly to make.
 	@# In the order of the folders: what takes long is not left to the end, where one processor would wait for it.
-	@$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder -m "not exhaustive and not real_broker and not tools" $(PYTEST_ARGS)
+	@$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder -m "not exhaustive and not real_broker and not tools and not nightly" $(PYTEST_ARGS)
 	@$(BIN)/groupspec doctor --left-out
 
 check: install  ## what takes long, and what needs SPIN, Go, Maven and a JDK: the real broker, Java and Go clients
 	@echo "==> exhaustive tests, the real broker, and what needs other tools"
-	@$(BIN)/pytest -m "exhaustive or real_broker or tools" $(PYTEST_ARGS)
+	@$(BIN)/pytest -m "(exhaustive or real_broker or tools) and not nightly" $(PYTEST_ARGS)
+
+nightly: install  ## what takes longer still: twenty runs of everything, and what is committed computed anew to the end
+	@echo "==> the longest tests"
+	@$(BIN)/pytest -m nightly $(PYTEST_ARGS)
 
 format: install  ## rewrite the sources in the project's style
 	@$(BIN)/ruff check --fix .

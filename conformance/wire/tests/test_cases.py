@@ -95,10 +95,12 @@ def test_the_reference_keeps_every_rule_in_every_scenario(tmp_path: Path) -> Non
 
 
 @pytest.mark.realtime
-@pytest.mark.exhaustive
-def test_the_reference_gets_the_same_verdicts_in_20_runs_of_20() -> None:
+@pytest.mark.parametrize(
+    "runs", [pytest.param(3, marks=pytest.mark.exhaustive), pytest.param(20, marks=pytest.mark.nightly)]
+)
+def test_the_reference_gets_the_same_verdicts_in_each_of_many_runs(runs: int) -> None:
     # as many at a time as there are cores: it is the client that is judged, and not how processes share a core
-    assert broken(judge_reference(all_cases(), repeat=20, jobs=2)) == []
+    assert broken(judge_reference(all_cases(), repeat=runs, jobs=2)) == []
 
 
 # Clients that misbehave -------------------------------------------------------------------------------------------------
