@@ -20,7 +20,7 @@ from groupspec.conformance.reports.inputs import Conform, Generated, TraceCheck,
 from groupspec.conformance.reports.pictures import MachinePicture, embedded, machine_pictures
 from groupspec.conformance.reports.position import Position, position, rows_of
 from groupspec.conformance.reports.templating import environment, our_version, template_text
-from groupspec.conformance.reports.traces import explained, grouped
+from groupspec.conformance.reports.traces import by_kind, explained
 from groupspec.conformance.reports.verdicts import (
     MEANINGS,
     SYMBOLS,
@@ -95,7 +95,7 @@ def report_html(results: Results) -> str:
         runs=evidence,
         position=partial(_position, results.runs_folder),
         pictures=_pictures(results),
-        broken=grouped(results.trace_check) if results.trace_check else [],
+        traces=by_kind(results.trace_check) if results.trace_check else {},
         rebalances=explained(results.why) if results.why else [],
         css=Markup(template_text("base.css", "report.css")),
         script=Markup(template_text("report.js")),

@@ -1,9 +1,9 @@
-"""What the report says about traces and logs: violations by rule, and rebalances one by one."""
+"""What the report says about traces and logs: what was found, by rule, and rebalances one by one."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -27,13 +27,22 @@ class BrokenRule:
     shown: tuple[TraceViolation, ...]
 
 
-def grouped(check: TraceCheck) -> list[BrokenRule]:
-    """The broken rules, those most often broken first."""
+def by_kind(check: TraceCheck) -> dict[str, list[BrokenRule]]:
+    """What was found, under the headings of the report."""
+    return {
+        "": _grouped(check.violations),
+        "Faults of the recording: they say nothing about the client": _grouped(check.recording),
+        "Notices: worth a look, and no rule forbids them": _grouped(check.notices),
+    }
+
+
+def _grouped(found_one_by_one: Sequence[TraceViolation]) -> list[BrokenRule]:
+    """By rule, what was found most often first."""
     known = {rule.id: rule for rule in RULES}
-    counts = Counter(violation.rule for violation in check.violations)
+    counts = Counter(violation.rule for violation in found_one_by_one)
     found = []
     for rule, count in counts.most_common():
-        violations = [violation for violation in check.violations if violation.rule == rule]
+        violations = [violation for violation in found_one_by_one if violation.rule == rule]
         clients = Counter(violation.run.partition("/")[0] for violation in violations)
         statement, spec_rules = (known[rule].statement, known[rule].spec_rules) if rule in known else ("", ())
         shown = tuple(violations[:MOST_SHOWN])

@@ -96,6 +96,10 @@ def results(folder: Path) -> Results:
     violation = TraceViolation(
         "T-TWO-JOINS", "kafka-python/rebalance-eager/1", "g", "m", 42, "STABLE", "join_sent", NASTY
     )
+    faulty = TraceViolation("T-STANDSTILL", "aiokafka/first-join/1", "g", "m", 7, "STABLE", "poll", "for 30000 ms")
+    notice = TraceViolation(
+        "T-MANY-REBALANCES", "aiokafka/first-join/1", "g", "m", 9, "STABLE", "join_sent", "12 of them"
+    )
     rebalance = Rebalance(
         generation=4,
         at_ms=1_750_000_000_000,
@@ -114,7 +118,7 @@ def results(folder: Path) -> Results:
         conform=conform(),
         runs_folder=folder,
         generated={"core": generated("core"), "background": generated("background")},
-        trace_check=TraceCheck("spark", 12_345, 52, 52, {"not JSON": 2}, (violation,) * 20, 4.2),
+        trace_check=TraceCheck("spark", 12_345, 52, 52, {"not JSON": 2}, (violation,) * 20, 4.2, (faulty,), (notice,)),
         why=Why("orders", (rebalance,), 0.2),
         why_source="Recorded on a real broker.",
         steps=(

@@ -103,6 +103,15 @@ def test_a_finding_has_rule_source_state_event_rows_replay_and_evidence(page: Pa
         assert part in told, part
 
 
+def test_faults_of_a_recording_and_notices_stand_apart_from_violations(page: Page) -> None:
+    told = page.text[page.text.index("In quarantine") - 200 :]
+    headings = [
+        told.index(text) for text in ("T-TWO-JOINS", "Faults of the recording", "T-STANDSTILL", "Notices", "T-MANY")
+    ]
+    assert headings == sorted(headings)
+    assert "20 violations, faults of the recording: 1, notices: 1" in told
+
+
 def test_runs_that_several_rules_share_are_embedded_once(text: str) -> None:
     assert text.count('id="run-kafka-python-rebalance-eager"') == 1
     assert text.count('data-run="run-kafka-python-rebalance-eager"') == 4
