@@ -52,13 +52,15 @@ _RULES: Final = (
             "Whatever way a lookup of the coordinator ends (found, error, no broker, caller cancelled), the "
             "pending-lookup marker MUST be cleared, so that a later need sends a new FindCoordinator. Whoever "
             "needs the coordinator meanwhile shares the lookup that is out; a client MAY give one up that is "
-            "still unanswered, about once per retry backoff, and send another (Java's heartbeat thread does)."
+            "still unanswered, about once per retry backoff, with each of the application's polls and with each "
+            "further answer that says that the coordinator is gone, and send another (Java's heartbeat thread does)."
         ),
         sources=(
             "KAFKA-10793 (PR 9671)",
             "KAFKA-4139",
             "KAFKA-13563 (PR 11631)",
             "Kafka AbstractCoordinator.HeartbeatThread.run (clearFindCoordinatorFuture)",
+            "Kafka AbstractCoordinator.pollHeartbeat (notify)",
         ),
         known_bugs=(
             "P01",

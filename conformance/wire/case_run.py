@@ -22,7 +22,7 @@ from groupspec.conformance.wire.log import Entry, Log
 from groupspec.conformance.wire.protocol import EXIT_UNSUPPORTED, FEATURES, misspelt_features
 from groupspec.conformance.wire.scenario import Case
 from groupspec.conformance.wire.stage import Stage
-from groupspec.conformance.wire.stalls import StallClock, Wait, WaitClock
+from groupspec.conformance.wire.stalls import StallClock, Wait, WaitClock, together
 from groupspec.conformance.wire.verdicts import Judgement, Verdict
 
 TRIES: Final = 3
@@ -61,6 +61,7 @@ class _Run:
     stderr: str = ""
     trace: str = ""
     waits_us: Sequence[Wait] = ()
+    stalls_us: Sequence[tuple[int, int]] = ()
 
 
 def run_case(client: Client, case: Case, clock: StallClock) -> CaseResult:
@@ -87,12 +88,14 @@ def _run_once(client: Client, case: Case, clock: StallClock) -> CaseResult:
                 kit = Kit(case, stage, process, log)
                 _tell(kit, process, run)
             run.waits_us = waits.waits_us()
+            run.stalls_us = stage.stalls_us()
             run.stderr = process.stderr_tail()
             if problem := stage.problem():
                 run.outcome = replace(run.outcome, inconclusive=run.outcome.inconclusive or problem)
     except OSError as problem:
         run.outcome = replace(run.outcome, inconclusive=f"the kit could not start: {problem}")
-    history = History(log.in_order(), _settings(case, kit), clock.stalls_us(started_us), run.waits_us)
+    stalls_us = together(clock.stalls_us(started_us), run.stalls_us)
+    history = History(log.in_order(), _settings(case, kit), stalls_us, run.waits_us)
     return CaseResult(
         client=client,
         case=case,

@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Final, TypeVar
 
 from groupspec.conformance.bounds import IN_FLIGHT_US
@@ -29,7 +30,8 @@ SAME_TIME_US: Final = 1_000
 CLOCKLESS_SLACK_US: Final = 30_000
 """An event without a stamp of its own has the time of its arrival."""
 TWO_SOCKETS_US: Final = 15_000
-"""How far the kit may be off with the order of what two sockets, or a socket and a pipe, bring; see `stalls.LATE_US`."""
+"""How far the kit may be off with the order of what two sockets, or a socket and a pipe, bring; see `LATE_US` in
+`groupspec.impl.broker.ticks`."""
 FLOOD: Final = 2_000
 """So many requests within a second are a flood: the kit stands still because of the client, not because of the machine."""
 
@@ -224,6 +226,11 @@ class History:
             found.append(PollCall(started[1], started[0], None))
         return found
 
+    def between_polls(self, from_us: int, to_us: int) -> int:
+        """How often the application was between two polls in that time."""
+        pauses = pairwise(self.polls)
+        return sum(after.started_us >= from_us and (before.ended_us or 0) <= to_us for before, after in pauses)
+
     @cached_property
     def returned(self) -> list[Returned]:
         """What polls returned, in order."""
@@ -288,9 +295,16 @@ class History:
         return int(1000 * self.timing(from_us, to_us, 0).excused_ms)
 
     def apart_ms(self, earlier_us: int, later_us: int) -> float:
-        """How far apart two requests were sent, at most: after a stall the kit reads at once what came one by one."""
-        stalls = _during(self._own_stalls_us, earlier_us - TWO_SOCKETS_US, later_us)
-        return (later_us - earlier_us + sum(end - start for start, end in stalls)) / 1000
+        """How far apart two requests were sent, at most."""
+        return (later_us - self.sent_from_us(earlier_us)) / 1000
+
+    def sent_from_us(self, at_us: int) -> int:
+        """When a request that the kit read then was sent, at the earliest: after a stall it reads what came during it."""
+        for start, end in reversed(_during(self._own_stalls_us, 0, at_us)):
+            if end < at_us - TWO_SOCKETS_US:
+                break
+            at_us = start
+        return at_us
 
     def longest_stall_ms(self) -> float:
         """The longest time in a row in which the kit stood still or the client's process waited, through nobody's fault."""

@@ -9,7 +9,7 @@ Everything that crosses the broker's wire goes to the run's log.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from groupspec.conformance.wire.log import Entry, Log
@@ -59,6 +59,10 @@ class Stage:
         """What broke the broker itself; "" if nothing did."""
         failure = self._broker.log.failure
         return self._problem or (f"the scripted broker broke: {failure!r}" if failure is not None else "")
+
+    def stalls_us(self) -> Sequence[tuple[int, int]]:
+        """When the broker stood still: start and end."""
+        return self._broker.stalls_us()
 
     @property
     def bootstrap(self) -> str:

@@ -1,23 +1,22 @@
 """When nothing could go on: the kit's own stalls, and how long the client's process waited for a processor.
 
-On a machine without a free core a heartbeat can be late through nobody's fault. Two clocks say so: one ticks in the kit, and
-writes down each tick that came late; the other reads, for every thread of the client's process, how long it has been ready
-to run and was not run (Linux, /proc/PID/task/TID/schedstat, second field). What they say is taken off before anything is
-compared with a bound.
+On a machine without a free core a heartbeat can be late through nobody's fault. Three clocks say so. Two tick in the kit, and
+write down each tick that came late: one in a thread of its own, one in the loop that reads and answers the client's requests
+(`ScriptedBroker.stalls_us`), which can stand still while the other ticks: they are threads of one Python process. The third
+reads, for every thread of the client's process, how long it has been ready to run and was not run (Linux,
+/proc/PID/task/TID/schedstat, second field). What they say is taken off before anything is compared with a bound.
 """
 
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from groupspec.conformance.wire.log import now_us
+from groupspec.impl.broker.ticks import Ticks
 
-TICK_US: Final = 10_000
-LATE_US: Final = 15_000
 SAMPLE_S: Final = 0.05
 LEAST_WAIT_US: Final = 1_000
 PROCESSES_AGAIN: Final = 10
@@ -28,10 +27,10 @@ Wait = tuple[int, int, int]
 
 
 class StallClock:
-    """The kit's own stalls. Use as a context manager; the thread ends with the block."""
+    """The kit's stalls as a thread of its own sees them. Use as a context manager; the thread ends with the block."""
 
     def __init__(self) -> None:
-        self._stalls: list[tuple[int, int]] = []
+        self._ticks = Ticks(now_us())
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._tick, daemon=True, name="stall-clock")
 
@@ -45,15 +44,22 @@ class StallClock:
 
     def stalls_us(self, since_us: int = 0) -> Sequence[tuple[int, int]]:
         """Start and end of each stall so far that ended at or after that time."""
-        return tuple(stall for stall in self._stalls if stall[1] >= since_us)
+        return self._ticks.stalls_us(since_us)
 
     def _tick(self) -> None:
-        due = now_us() + TICK_US
-        while not self._stop.wait(max(0, due - now_us()) / 1e6):
-            late = now_us() - due
-            if late > LATE_US:
-                self._stalls.append((due, due + late))
-            due = time.monotonic_ns() // 1000 + TICK_US
+        while not self._stop.wait(self._ticks.tick(now_us()) / 1e6):
+            pass
+
+
+def together(*clocks: Iterable[tuple[int, int]]) -> Sequence[tuple[int, int]]:
+    """When any of these stood still: in order, none overlapping another."""
+    stalls: list[tuple[int, int]] = []
+    for start, end in sorted(stall for clock in clocks for stall in clock):
+        if stalls and start <= stalls[-1][1]:
+            stalls[-1] = (stalls[-1][0], max(end, stalls[-1][1]))
+        else:
+            stalls.append((start, end))
+    return tuple(stalls)
 
 
 class WaitClock:

@@ -33,6 +33,7 @@ from groupspec.impl.broker.actions import (
 from groupspec.impl.broker.cluster import Caller, MemberRequest
 from groupspec.impl.broker.controls import Controls
 from groupspec.impl.broker.log import BrokerFailure, WireEvent, WireLog
+from groupspec.impl.broker.ticks import Ticks
 from groupspec.impl.broker.topics import is_worth_answering
 from groupspec.impl.core.messages import Broker, ErrorCode, FetchRequest, FetchResponse, Request, TopicPartition
 from groupspec.impl.network.answers import error_of
@@ -86,6 +87,7 @@ class ScriptedBroker(Controls):
         self._appended: asyncio.Event | None = None
         self._stop: asyncio.Event | None = None
         self._started = threading.Event()
+        self._ticks = Ticks(_now_us())
         self._thread = threading.Thread(target=self._run, name="scripted-broker", daemon=True)
 
     # Life ------------------------------------------------------------------------------------------------------------
@@ -119,6 +121,10 @@ class ScriptedBroker(Controls):
         if self._thread.ident is not None:
             self._thread.join(_STARTUP_S)
         self.log.raise_failure()
+
+    def stalls_us(self) -> Sequence[tuple[int, int]]:
+        """Start and end of each time in which the loop stood still: what arrived then was read, and stamped, afterwards."""
+        return self._ticks.stalls_us()
 
     # What needs the loop ----------------------------------------------------------------------------------------------
 
@@ -162,6 +168,8 @@ class ScriptedBroker(Controls):
         self._loop = asyncio.get_running_loop()
         self._appended = asyncio.Event()
         self._stop = asyncio.Event()
+        self._ticks = Ticks(_now_us())
+        self._tasks.add(self._loop.create_task(self._tick()))
         servers = []
         try:
             for node in range(1, self._nodes + 1):
@@ -179,6 +187,10 @@ class ScriptedBroker(Controls):
             for task in list(self._tasks):
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(self._ticks.tick(_now_us()) / 1e6)
 
     def _accept(self, node: int) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]:
         def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

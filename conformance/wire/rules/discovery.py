@@ -75,11 +75,10 @@ def _session_ran_out(history: History, now_us: int) -> bool:
 
 @checks("D2")
 def lookups_are_shared(history: History) -> Iterator[Finding]:
-    """Who needs the coordinator shares the lookup that is out; one may be given up for another once per retry backoff.
+    """Who needs the coordinator shares the lookup that is out; one may be given up for another, but not at will.
 
-    Java's heartbeat thread does so (AbstractCoordinator.HeartbeatThread.run, clearFindCoordinatorFuture) every
-    retry.backoff.ms, and then the application's next poll may ask at once: so the second within a backoff is allowed, and the
-    third is not.
+    Java's heartbeat thread gives up the lookup that is out, or sends the next one, each time that it wakes
+    (AbstractCoordinator.HeartbeatThread.run, clearFindCoordinatorFuture): every retry.backoff.ms, and at `occasions`.
     """
     lookups = history.of("FindCoordinator")
     least_ms = history.settings.retry_backoff_ms * JITTER
@@ -91,13 +90,25 @@ def lookups_are_shared(history: History) -> Iterator[Finding]:
             and not history.connections_closed(earlier.sent_us, later.sent_us)
             and history.apart_ms(earlier.sent_us, later.sent_us) < least_ms
         ]
-        if len(out) > 1:
+        if len(out) > 1 and len(out) > 1 + occasions(history, out[0], later):
             reason = f"{len(out) + 1} FindCoordinators within the retry backoff, none of which was answered"
             yield broken(f"{reason} (retry.backoff.ms={history.settings.retry_backoff_ms})", later.sent_us)
         else:
-            yield held("FindCoordinator was shared, or given up for another once per retry backoff", later.sent_us)
+            yield held("FindCoordinator was shared, or given up for another as often as may be", later.sent_us)
     if len(lookups) == 1:
         yield held("one FindCoordinator was sent", lookups[0].sent_us)
+
+
+def occasions(history: History, lookup: Exchange, again: Exchange) -> int:
+    """How often a client had reason not to wait any longer for a lookup, or for the backoff after it, before it sent another.
+
+    Whenever the application polls again: no pause outlives the poll in which it began (Kafka AbstractCoordinator
+    ensureCoordinatorReady, Timer.sleep), and a poll wakes the heartbeat thread when a heartbeat is due (pollHeartbeat, notify).
+    And whenever another answer says that the coordinator is gone, which wakes that thread too (HeartbeatThread.run, onFailure).
+    """
+    since_us = history.sent_from_us(lookup.sent_us)
+    told = [e for e in failed_for_good(history) if since_us <= (e.answered_us or 0) <= again.sent_us]
+    return history.between_polls(since_us, again.sent_us) + len(told)
 
 
 @checks("D2")
@@ -115,25 +126,22 @@ def failed_lookup_is_repeated(history: History) -> Iterator[Finding]:
 
 @checks("D3")
 def lookups_are_spaced(history: History) -> Iterator[Finding]:
-    """After a failed lookup the retry backoff passes before the next, or the application polls again.
+    """After a failed lookup the retry backoff passes before the next, or there is an occasion not to wait so long.
 
     From attempt to attempt: Java's heartbeat thread wakes every retry.backoff.ms, whenever the answer came
-    (AbstractCoordinator.HeartbeatThread.run). And no pause outlives the poll in which it began (ensureCoordinatorReady,
-    Timer.sleep): the next poll asks at once.
+    (AbstractCoordinator.HeartbeatThread.run).
     """
     least_ms = history.settings.retry_backoff_ms * JITTER
     for exchange in history.answers("FindCoordinator", "COORDINATOR_NOT_AVAILABLE"):
-        answered_us = exchange.answered_us or 0
-        again = history.first("FindCoordinator", answered_us)
+        again = history.first("FindCoordinator", exchange.answered_us or 0)
         if again is None:
             continue
         apart = history.apart_ms(exchange.sent_us, again.sent_us)
-        polled = any(answered_us <= poll.started_us <= again.sent_us for poll in history.polls)
         reason = f"the next FindCoordinator came {apart:.0f} ms after one that failed"
         if apart >= least_ms:
             yield held(reason, again.sent_us)
-        elif polled:
-            yield held(f"{reason}, in the application's next poll", again.sent_us)
+        elif occasions(history, exchange, again):
+            yield held(f"{reason}, for the application's next poll or the next NOT_COORDINATOR", again.sent_us)
         else:
             backoff_ms = history.settings.retry_backoff_ms
             yield broken(f"{reason}, in the same poll (retry.backoff.ms={backoff_ms})", again.sent_us)
@@ -142,12 +150,10 @@ def lookups_are_spaced(history: History) -> Iterator[Finding]:
 @checks("D4")
 def only_the_coordinator_is_spoken_to(history: History) -> Iterator[Finding]:
     """Group requests go to the node that the latest successful lookup named, never to another."""
-    found = [
-        (e.answered_us or 0, e.answered(FindCoordinatorResponse)) for e in history.answers("FindCoordinator", "NONE")
-    ]
+    found = coordinators(history)
     count = 0
     for exchange in history.of(*GROUP_APIS):
-        known = [(at_us, answer.node_id) for at_us, answer in found if answer is not None and at_us <= exchange.sent_us]
+        known = [(at_us, node) for at_us, node in found if at_us <= exchange.sent_us]
         if not known:
             yield broken(f"{exchange.api} was sent before a coordinator was found", exchange.sent_us)
             continue
@@ -160,6 +166,12 @@ def only_the_coordinator_is_spoken_to(history: History) -> Iterator[Finding]:
         yield held(f"{count} group requests, each to the coordinator", history.ends_us)
 
 
+def coordinators(history: History) -> list[tuple[int, int]]:
+    """When a lookup was answered with which node, in the order of the answers: two that are out come back in any order."""
+    found = ((e.answered_us, e.answered(FindCoordinatorResponse)) for e in history.answers("FindCoordinator", "NONE"))
+    return sorted((at_us or 0, answer.node_id) for at_us, answer in found if answer is not None)
+
+
 def found_is_known(history: History, found_us: int, node: int) -> Known:
     """From when on the client knows which node coordinates: the first group request to that node shows it."""
     spoken = (e for e in history.of(*GROUP_APIS) if e.sent_us >= found_us and e.request.node == node)
@@ -169,10 +181,10 @@ def found_is_known(history: History, found_us: int, node: int) -> Known:
 @checks("D4")
 def nobody_is_spoken_to_while_unknown(history: History) -> Iterator[Finding]:
     """Between NOT_COORDINATOR and the next successful lookup there is no group request."""
-    found = [e.answered_us or 0 for e in history.answers("FindCoordinator", "NONE")]
+    found = coordinators(history)
     for exchange in failed_for_good(history):
         lost = exchange.answered_us or 0
-        known_again = next((at_us for at_us in found if at_us > lost), history.ends_us)
+        known_again = next((at_us for at_us, _ in found if at_us > lost), history.ends_us)
         knows = Known.by(lost, history.first("FindCoordinator", lost))
         group = [e for e in history.of(*GROUP_APIS) if lost < e.sent_us < known_again]
         early = [e for e in group if knows.before(e, history)]

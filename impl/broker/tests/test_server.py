@@ -413,3 +413,17 @@ def test_nothing_is_left_when_a_broker_is_closed() -> None:
     broker.close()
     with pytest.raises(ValueError, match="at least one node"):
         ScriptedBroker(0)
+
+
+def test_it_says_when_its_loop_stood_still(broker: ScriptedBroker) -> None:
+    """What arrives then is read late and together: a kit's other threads may have gone on meanwhile, and noticed nothing."""
+
+    def stand_still(event: WireEvent) -> None:
+        if event.kind == "request":
+            threading.Event().wait(0.06)
+
+    broker.log.listen(stand_still)
+    client = Client(broker)
+    for _ in range(3):
+        client.ask(HEARTBEAT)
+    assert max(end - start for start, end in broker.stalls_us()) > 35_000
