@@ -29,9 +29,10 @@ CLOSE_MS: Final = 20_000
 class MemberSettings:
     """How a member is set up.
 
-    client      which implementation
-    partitions  of the topic: needed to tell which record belongs where
-    trace       file for the reference's recorded trace; "" for none
+    client       which implementation
+    partitions   of the topic: needed to tell which record belongs where
+    instance_id  group.instance.id; "" for a dynamic member
+    trace        file for the reference's recorded trace; "" for none
     """
 
     client: Literal["reference", "confluent"]
@@ -45,6 +46,7 @@ class MemberSettings:
     heartbeat_interval_ms: int = 500
     max_poll_interval_ms: int = 60_000
     auto_commit_interval_ms: int = 500
+    instance_id: str = ""
     trace: str = ""
 
 

@@ -22,6 +22,7 @@ class ConfluentMember:
                 "max.poll.interval.ms": settings.max_poll_interval_ms,
                 "auto.commit.interval.ms": settings.auto_commit_interval_ms,
                 "auto.offset.reset": "earliest",
+                **({"group.instance.id": settings.instance_id} if settings.instance_id else {}),
             }
         )
         self._consumer.subscribe(

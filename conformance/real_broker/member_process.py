@@ -151,6 +151,12 @@ class MemberProcess:
         assert code == 0, f"{self.name} ended with {code}\n{self._last_words()}"
         self._join()
 
+    def ends_by_itself(self, limit_s: float = END_LIMIT_S) -> str:
+        """Wait until it has ended although nobody asked it to; what it wrote on stderr."""
+        self._process.wait(limit_s)
+        self._join()
+        return "".join(self._errors)
+
     def kill(self) -> None:
         """SIGKILL: no commit, no LeaveGroup."""
         if self._process.poll() is None:

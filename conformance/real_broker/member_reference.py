@@ -23,6 +23,7 @@ class ReferenceMember:
             bootstrap_servers=settings.bootstrap,
             group_id=settings.group,
             client_id=settings.client_id,
+            group_instance_id=settings.instance_id or None,
             partition_assignment_strategy=(settings.assignor,),
             session_timeout_ms=settings.session_timeout_ms,
             heartbeat_interval_ms=settings.heartbeat_interval_ms,

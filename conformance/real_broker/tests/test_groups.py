@@ -48,7 +48,7 @@ class Story:
     ledger: Ledger = field(default_factory=Ledger)
     produced: int = 0
 
-    def member(self, client: str, client_id: str) -> MemberProcess:
+    def member(self, client: str, client_id: str, instance_id: str = "") -> MemberProcess:
         settings = MemberSettings(
             client=client,  # type: ignore[arg-type]
             bootstrap=self.broker.bootstrap,
@@ -57,6 +57,7 @@ class Story:
             topic=self.name,
             partitions=PARTITIONS,
             assignor=self.assignor,  # type: ignore[arg-type]
+            instance_id=instance_id,
             trace=str(self.traces / f"{client_id}.ndjson") if client == "reference" else "",
         )
         return MemberProcess(settings, self.ledger)
@@ -244,3 +245,23 @@ def test_confluent_stays_and_the_reference_comes_and_goes(broker: RealBroker, tm
     tell(story, ("confluent", "reference"))
     check_traces(story, {"killed", "closed"})
     assert causes(story) == THE_STORY
+
+
+@pytest.mark.parametrize("client", ["reference", "confluent"])
+def test_X2_of_two_processes_with_one_instance_id_the_older_ends_and_the_newer_is_not_disturbed(
+    broker: RealBroker, tmp_path: Path, client: str
+) -> None:
+    story = Story(broker, f"fenced-{client}", "range", tmp_path)
+    broker.create_topic(story.name, PARTITIONS)
+    story.produce(1_000)
+    with story.member(client, "older", instance_id="one") as older:
+        reads(older, 1_000)
+        with story.member(client, "newer", instance_id="one") as newer:
+            assert "fenced" in older.ends_by_itself(LIMIT_S).lower()
+            story.takes_all(newer)
+            story.produce(1_000)
+            newer.wait_until(lambda _: story.ledger.distinct == story.produced, LIMIT_S, "every record")
+            newer.close()
+    kinds = [kind for kind, _ in newer.callbacks()]
+    assert kinds[0] == "assigned"
+    assert kinds.count("assigned") == 1, "whoever is fenced does not come back"
