@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import shutil
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -27,10 +31,10 @@ def steps_of(traces: Path, out: Path) -> list[str]:
 
 def check_after_a_kill(traces: Path, out: Path, events: int, capsys: pytest.CaptureFixture[str]) -> None:
     """`trace check` refuses the target in words or gives the whole answer; the next ingest makes it whole."""
-    whole = out.exists()
+    whole, begun = out.exists(), workspace_folder(out).exists()
     assert main(["trace", "check", str(out)]) == (0 if whole else 2)
     said = capsys.readouterr()
-    assert f"{events:,} events" in said.out if whole else "has not ended" in said.err
+    assert f"{events:,} events" in said.out if whole else "has not ended" in said.err or not begun
     if whole:
         shutil.rmtree(out)
     assert engine.ingest([traces], out, BUCKETS).events == events
@@ -76,6 +80,34 @@ def test_kills_at_steps_of_an_ingest_on_spark(tmp_path: Path, capsys: pytest.Cap
         assert len(steps) == step + 1
         assert out.exists() == steps[-1].startswith("published")
         check_after_a_kill(SAMPLES, out, events, capsys)
+
+
+@pytest.mark.nightly
+@pytest.mark.spark
+@pytest.mark.parametrize("which", ["local", "spark"])
+def test_kills_at_random_moments_of_an_ingest_of_a_million_events(
+    which: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command as a user starts it; the last moments, when files are moved, are tried as often as all before."""
+    traces, out = tmp_path / "traces", tmp_path / "out"
+    events = fleet.write(traces, fleet.groups("r", 1600, members=4, rounds=4, beats=20, seed=1), 4, 1_000_000)
+    command = [sys.executable, "-m", "groupspec.conformance.cli", *("trace", "ingest", "--engine", which)]
+
+    def killed_after(limit_s: float | None) -> float:
+        began = time.monotonic()
+        with subprocess.Popen([*command, str(traces), "--out", str(out)], stdout=subprocess.DEVNULL) as process:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(limit_s)
+            process.kill()
+        return time.monotonic() - began
+
+    whole_s = killed_after(None)
+    assert engine.check([out]).events == events
+    moments = random.Random(20)
+    for number in range(20):
+        shutil.rmtree(out, ignore_errors=True)
+        killed_after(moments.uniform(0 if number % 2 else 0.85 * whole_s, whole_s))
+        check_after_a_kill(traces, out, events, capsys)
 
 
 def test_a_second_ingest_into_the_same_folder_is_refused_while_the_first_runs(tmp_path: Path) -> None:
