@@ -34,14 +34,20 @@ def test_the_reference_core_passes_every_pair_and_a_sample_of_the_states(rebalan
     assert run.counts["pairs passed"] == len(run.file.pairs)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.parametrize(
+    "every", [pytest.param(25, marks=pytest.mark.exhaustive), pytest.param(1, marks=pytest.mark.nightly)]
+)
 @PROTOCOLS
-def test_the_reference_core_passes_every_vector_that_can_be_brought_about(rebalance: str) -> None:
+def test_the_reference_core_passes_what_can_be_brought_about_in_many_and_in_all_states(
+    rebalance: str, every: int
+) -> None:
     run = run_of(rebalance)
-    run.all_states()
+    run.all_states(every)
 
     assert run.failures == []
-    assert run.counts["does: passed"] == run.file.counts["changes"]
+    assert run.counts["does: passed"] == run.file.counts["changes"] or (
+        every > 1 and run.counts["does: passed"] > 10_000
+    )
     undriven = {name for name in run.counts if "not driven" in name}
     # Late answers need a request given up before; what only a wrong application does, the consumer above the core refuses.
     assert undriven <= {
