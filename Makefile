@@ -60,7 +60,7 @@ unit: install
 
 check: install  ## what takes long, and what needs SPIN, Go, Maven and a JDK: the real broker, Java and Go clients
 	@echo "==> exhaustive tests, the real broker, and what needs other tools"
-	@$(BIN)/pytest -m "(exhaustive or real_broker or tools) and not nightly" $(PYTEST_ARGS)
+	@$(BIN)/pytest -m "(exhaustive or real_broker or tools) and not nightly" --durations=40 --durations-min=10 $(PYTEST_ARGS)
 
 nightly: install  ## what takes longer still: twenty runs of everything, and what is committed computed anew to the end
 	@echo "==> the longest tests"
