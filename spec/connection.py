@@ -42,7 +42,7 @@ class Connection(StateMachine):
     # fmt: off
     _RUNNING = (INITIALIZED, COORDINATOR_DISCOVERY, STABLE)
     _IDLE = (DOWN, INITIALIZED, STABLE)
-    _CALLS = ("subscribed_to_topics", "rejoin_requested", "leave_requested")
+    _CALLS = ("subscribed_to_topics", "subscription_changed", "rejoin_requested", "leave_requested")
 
     #   in state               on event                 goes to                when                                       do                                            rules
     row(DOWN,                  "started",               INITIALIZED,                                                                                                    rules="D7")

@@ -59,6 +59,7 @@ MEMBER_ASSERTIONS = (
     assertion("paused-before-revoked", "Partitions are paused before the listener hears that they go, and before they are removed.", (f"{_PROPOSAL}, 'Rebalance States'",), "Q5 O3"),
     assertion("added-before-assigned", "The listener hears of an assignment that the subscription has.", ("Kafka ConsumerCoordinator.onJoinComplete",), "C3"),
     assertion("revoked-for-cause", "The listener hears that partitions go only if the assignment takes some, a rebalance is due, they are lost, or the member leaves.", ("KIP-429, 'Consumer Incremental Rebalance Protocol'", "Kafka ConsumerCoordinator.onJoinComplete"), "C1 C3"),
+    assertion("unwanted-goes-first", "A cooperative member sends no JoinGroup while it owns something of a topic that it does not subscribe to any more, unless it learned of that after the last JoinGroup had become due.", ("Kafka ConsumerCoordinator.onJoinPrepare",), "Q4"),
     assertion("taken-is-revoked", "What an assignment takes, the listener hears of before it hears of what the assignment brings.", ("KIP-429, 'Consumer Incremental Rebalance Protocol'", "Kafka ConsumerCoordinator.onJoinComplete"), "C3 K1"),
     assertion("goodbye-is-said", "Who leaves says so: a dynamic member with an id, if the coordinator is known.", ("KAFKA-16639", "Kafka AbstractCoordinator.maybeLeaveGroup"), "L1"),
     assertion("revoked-is-removed", "When the listener has heard that partitions go, the subscription loses them at once.", (f"{_PROPOSAL}, 'Rebalance States'",), "C3 O3"),

@@ -12,7 +12,11 @@ threading refactor adds to Kafka's four states are those in which the applicatio
 **Eager** members give up everything before they join. **Cooperative** members (KIP-429) keep what they own while they join,
 give up after SyncGroup only what the new assignment lacks, and then rejoin, so that somebody else can have it: a partition
 that moves needs two generations. They read on meanwhile, for as long as the slowest member takes to join. So they commit twice
-(rule M8): before JoinGroup, since they might be put out while they wait; and, when what goes is paused, once more.
+(rule M8): before JoinGroup, since they might be put out while they wait; and, when what goes is paused, once more. What they own of
+topics that they no longer subscribe to they give up before JoinGroup (`unwanted`), as eager members do with everything: when the
+application has subscribed to other topics, and when SyncGroup's answer does not fit the subscription any more. That assignment is
+dropped (rule J1): the member is STABLE with what it had, and another rebalance is due at once. Where a round is under way, or such
+a revocation, its answer says what goes. The proposal has neither; published takes what it is given.
 
 **Two profiles.** *published* is the proposal to the letter: the commit follows the callback, and the cooperative path has no
 PREPARING_REBALANCE, so no JoinGroup is ever sent on it. *deployed* is what a broker accepts: the commit comes first, and
@@ -123,9 +127,10 @@ class Rebalance(StateMachine):
     row(PREPARING_REBALANCE,   "coordinator_lost",            None,                 when="polled and not join_backoff",                                       do=["back_off_join"],                                             rules="D1 D5 J2 J4")
 
     # -- SyncGroup is answered -------------------------------------------------------------------------------------------
-    row(COMPLETING_REBALANCE,  "sync_accepted",               ASSIGNING_PARTITIONS, when="current and deployed and not (cooperative and owned and takes)",    do=["take_assignment", "send_assign_partitions"],                 rules="J9 Q4 C3")
-    row(COMPLETING_REBALANCE,  "sync_accepted",               PREPARE_REVOCATION,   when="current and deployed and cooperative and owned and takes and auto_commit", do=["take_smaller_assignment", "pause_taken", "commit"],   rules="J9 M3 M8 Q4 Q5")
-    row(COMPLETING_REBALANCE,  "sync_accepted",               PREPARE_REVOCATION,   when="current and deployed and cooperative and owned and takes and not auto_commit", do=["take_smaller_assignment", "pause_taken", "skip_commit"], rules="J9 Q4 Q5")
+    row(COMPLETING_REBALANCE,  "sync_accepted",               ASSIGNING_PARTITIONS, when="current and fits and deployed and not (cooperative and owned and takes)",    do=["take_assignment", "send_assign_partitions"],                 rules="J9 Q4 C3")
+    row(COMPLETING_REBALANCE,  "sync_accepted",               PREPARE_REVOCATION,   when="current and fits and deployed and cooperative and owned and takes and auto_commit", do=["take_smaller_assignment", "pause_taken", "commit"],   rules="J9 M3 M8 Q4 Q5")
+    row(COMPLETING_REBALANCE,  "sync_accepted",               PREPARE_REVOCATION,   when="current and fits and deployed and cooperative and owned and takes and not auto_commit", do=["take_smaller_assignment", "pause_taken", "skip_commit"], rules="J9 Q4 Q5")
+    row(COMPLETING_REBALANCE,  "sync_accepted",               STABLE,               when="current and not fits and deployed",                                 do=["note_unwanted", "rejoin"],                                   rules="J1 J2")
     row(COMPLETING_REBALANCE,  "sync_accepted",               ASSIGNING_PARTITIONS, when="current and published",                                             do=["take_assignment", "enable_heartbeats", "send_assign_partitions"], rules="J9 C3")
     row(COMPLETING_REBALANCE,  "sync_rebalance_in_progress",  PREPARING_REBALANCE,  when="current",                                                           do=["send_join_group"],                                           rules="J2 J4")
     row(COMPLETING_REBALANCE,  "sync_unknown_member",         UNJOINED,             when="current and (published or not owned)",                              do=["forget_identity", "disable_heartbeats", "join"],             rules="J4 J2 H3")
@@ -146,8 +151,8 @@ class Rebalance(StateMachine):
     row(REVOKING_PARTITION,    "partitions_revoked",          None,                 when="callback_running and not lost and identity != 'member' and keeps",  do=["shrink", "lose"],                                            rules="C1 C2")
     row(REVOKING_PARTITION,    "partitions_revoked",          None,                 when="callback_running and not lost and identity == 'member' and keeps and leaving", do=["shrink", "pause_owned", "send_revoke_partitions"], rules="C1 C7")
     row(REVOKING_PARTITION,    "partitions_revoked",          UNJOINED,             when="callback_running and leaving and (lost or not keeps)",              do=["shrink", "leave"],                                           rules="C7 L1")
-    row(PARTITION_REVOKED,     "revocation_done",             None,                 when="eager",                                                             do=["join"],                                                      rules="Q4 J2")
-    row(PARTITION_REVOKED,     "revocation_done",             ASSIGNING_PARTITIONS, when="cooperative and deployed",                                          do=["want_follow_up", "own_new", "send_assign_partitions"],       rules="Q4 C3 K2")
+    row(PARTITION_REVOKED,     "revocation_done",             None,                 when="eager or deployed and unwanted",                                                             do=["join"],                                                      rules="Q4 J2")
+    row(PARTITION_REVOKED,     "revocation_done",             ASSIGNING_PARTITIONS, when="cooperative and deployed and not unwanted",                         do=["want_follow_up", "own_new", "send_assign_partitions"],       rules="Q4 C3 K2")
     row(PARTITION_REVOKED,     "revocation_done",             COMPLETING_REBALANCE, when="cooperative and published",                                         do=["want_follow_up", "send_sync_group"],                         rules="Q4")
     row(ASSIGNING_PARTITIONS,  "partitions_assigned",         STABLE,               when="identity == 'member' and not follow_up",            do=["enable_partitions"],                                         rules="C1 C3 Q2")
     row(ASSIGNING_PARTITIONS,  "partitions_assigned",         STABLE,               when="identity == 'member' and follow_up",                do=["enable_partitions", "rejoin"],                               rules="C1 K2 J2")
@@ -165,11 +170,20 @@ class Rebalance(StateMachine):
     row(STABLE,                "commit_rebalance_in_progress", None,                 when=f"{_COMMIT_IS_OUT} and not preparing and deployed and cooperative and not (owned and auto_commit)", do=["prepare_to_join", "join"],                                        rules="H4 M2 Q4 K1")
     row(STABLE,                "rejoin_requested",            PREPARE_REVOCATION,   when="not preparing and deployed and eager and owned and auto_commit",    do=["pause_owned", "commit"],                                     rules="J8 M3 Q4 Q5")
     row(STABLE,                "rejoin_requested",            PREPARE_REVOCATION,   when="not preparing and (published or eager and not (owned and auto_commit))", do=["pause_owned", "skip_commit"],                                rules="J8 Q4 Q5")
-    row(STABLE,                "rejoin_requested",            None,                 when="not preparing and deployed and cooperative and owned and auto_commit", do=["prepare_to_join", "commit"],                              rules="J8 M3 Q4")
-    row(STABLE,                "rejoin_requested",            None,                 when="not preparing and deployed and cooperative and not (owned and auto_commit)", do=["prepare_to_join", "join"],                                           rules="J8 Q4 K1")
+    row(STABLE,                "rejoin_requested",            None,                 when="not preparing and deployed and cooperative and owned and auto_commit and not unwanted", do=["prepare_to_join", "commit"],             rules="J8 M3 Q4")
+    row(STABLE,                "rejoin_requested",            None,                 when="not preparing and deployed and cooperative and not (owned and auto_commit) and not unwanted", do=["prepare_to_join", "join"],                          rules="J8 Q4 K1")
+    row(STABLE,                "rejoin_requested",            PREPARE_REVOCATION,   when="not preparing and deployed and cooperative and unwanted and auto_commit", do=["pause_taken", "commit"],                               rules="J2 M3 M8 Q4 Q5")
+    row(STABLE,                "rejoin_requested",            PREPARE_REVOCATION,   when="not preparing and deployed and cooperative and unwanted and not auto_commit", do=["pause_taken", "skip_commit"],                      rules="J2 Q4 Q5")
     row(ASSIGNING_PARTITIONS,  "heartbeat_rebalance_in_progress", None,                 when="current and identity == 'member' and not follow_up",                do=["want_follow_up"],                                            rules="H4 M2 J2")
     row(ASSIGNING_PARTITIONS,  "commit_rebalance_in_progress", None,                 when=f"{_COMMIT_IS_OUT} and identity == 'member' and not follow_up",                do=["want_follow_up"],                                            rules="H4 M2 J2")
     row((PREPARING_REBALANCE, COMPLETING_REBALANCE, ASSIGNING_PARTITIONS), "rejoin_requested", None, when="not follow_up",                                    do=["want_follow_up"],                                            rules="J1 J2")
+
+    # -- the application subscribes to other topics: a cooperative member gives up what it no longer wants before JoinGroup --
+    row(STABLE,                "subscription_changed",        None,                 when="not preparing",                                                     do=["note_unwanted", "rejoin"],                                   rules="J2 Q4")
+    row(STABLE,                "subscription_changed",        PREPARE_REVOCATION,   when="preparing and owned and takes and commit_step != 'none'",           do=["note_unwanted", "pause_taken"],                              rules="J2 Q4 Q5")
+    row(STABLE,                "subscription_changed",        PREPARE_REVOCATION,   when="preparing and owned and takes and commit_step == 'none'",           do=["note_unwanted", "pause_taken", "skip_commit"],               rules="J2 Q4 Q5")
+    row((PREPARING_REBALANCE, COMPLETING_REBALANCE), "subscription_changed", None,   when="not follow_up",                                                     do=["want_follow_up"],                                            rules="J1 J2")
+    row(ASSIGNING_PARTITIONS,  "subscription_changed",        None,                                                                                           do=["want_follow_up", "note_unwanted"],                           rules="J1 J2 Q4")
 
     # -- the commit before a rebalance -----------------------------------------------------------------------------------
     row(_COMMITTING,           "commit_needed",               None,                 when="commit_step == 'blocked' and coordinator_known",                    do=["send_offset_commit"],                                        rules="D4 M1 M3")
@@ -296,6 +310,9 @@ class Rebalance(StateMachine):
     ignored((UNJOINED, PREPARE_REVOCATION, REVOKING_PARTITION, PARTITION_REVOKED), "rejoin_requested", because="already")
     ignored((PREPARING_REBALANCE, COMPLETING_REBALANCE, ASSIGNING_PARTITIONS), "rejoin_requested", because="already", when="follow_up")
     ignored(STABLE,            "rejoin_requested",            because="already",        when="preparing")
+    ignored((UNJOINED, PREPARE_REVOCATION, REVOKING_PARTITION, PARTITION_REVOKED), "subscription_changed", because="already")
+    ignored((PREPARING_REBALANCE, COMPLETING_REBALANCE), "subscription_changed", because="already", when="follow_up")
+    ignored(STABLE,            "subscription_changed",        because="already",        when="preparing and not (owned and takes)")
     ignored(STABLE,            "commit_rebalance_in_progress", because="already",       when=f"{_COMMIT_IS_OUT} and preparing and commit_step != 'out'")
     ignored(UNJOINED,          "stopped",                     because="nothing_waits",  when="not subscribed and identity == 'none'")
     ignored(UNJOINED,          "leave_requested",             because="nothing_waits",  when="not subscribed and identity == 'none'")

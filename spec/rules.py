@@ -1198,8 +1198,9 @@ _RULES: Final = (
         statement=(
             "Order of a rebalance: coordinator known; then pause, commit, revoke callback (published: the "
             "commit after the callback). Eager: all of this before JoinGroup. Deployed cooperative: auto-"
-            "commit before JoinGroup, without pausing; after SyncGroup pause, commit again (M8) and revoke what "
-            "is taken away. Then the assign callback, then fetching."
+            "commit before JoinGroup, without pausing, but what is owned of topics no longer subscribed to is "
+            "paused, committed and revoked first; after SyncGroup pause, commit again (M8) and revoke what is "
+            "taken away. Then the assign callback, then fetching."
         ),
         sources=(
             "Threading refactor proposal (Apache Kafka wiki), 'Test Plan' and 'Rebalance States'",

@@ -57,6 +57,7 @@ VARIABLES: Final[Mapping[str, Variable]] = _by_name(
     Variable("identity", ("none", "id", "member"), "none", "state", "rebalance", doc="nothing; a member id without a generation; both"),
     Variable("owned", NO_YES, False, "state", "rebalance", doc="partitions are assigned"),
     Variable("will_own", NO_YES, False, "state", "rebalance", doc="the assignment in hand is not empty"),
+    Variable("unwanted", NO_YES, False, "state", "rebalance", doc="cooperative: something that is owned is of a topic no longer subscribed to, and goes before JoinGroup"),
     Variable("keeps", NO_YES, False, "state", "rebalance", doc="of what is owned, something stays when the revocation in progress is done"),
     Variable("join_backoff", NO_YES, False, "state", "rebalance", doc="the retry backoff before the next JoinGroup runs"),
     Variable("preparing", NO_YES, False, "state", "rebalance", doc="cooperative: the commit before JoinGroup is under way, still in STABLE"),
@@ -77,8 +78,9 @@ VARIABLES: Final[Mapping[str, Variable]] = _by_name(
     Variable("demanded", NO_YES, False, "state", "subscription", doc="a poll wants records, and none have come yet"),
     # that come with an event
     Variable("current", NO_YES, True, "input", doc="the answer is the one waited for, of the present identity; else it is late"),
-    Variable("takes", NO_YES, False, "input", doc="the new assignment lacks something that is owned"),
-    Variable("retains", NO_YES, True, "input", doc="the new assignment has something that is owned"),
+    Variable("fits", NO_YES, True, "input", doc="the new assignment has only partitions of topics that are subscribed to"),
+    Variable("takes", NO_YES, False, "input", doc="the new assignment lacks something that is owned; where none is applied, the subscription does"),
+    Variable("retains", NO_YES, True, "input", doc="the new assignment has something that is owned; where none is applied, the subscription does"),
     Variable("gains", NO_YES, True, "input", doc="the new assignment has something that is not owned yet"),
     Variable("more", NO_YES, False, "input", doc="records of this partition are left in the buffer"),
     # of one commit, and of the group: files of their own
@@ -97,7 +99,8 @@ EVENTS: Final[Mapping[str, Event]] = _by_name(
     Event("subscribed_to_topics", "application", doc="subscribe(); the server event SUBSCRIBE"),
     Event("application_polled", "application", doc="poll(); the server event POLL"),
     Event("poll_raised", "application", doc="poll() only raised an error that was waiting for it"),
-    Event("rejoin_requested", "application", doc="the subscription changed, the leader sees other metadata, or enforceRebalance()"),
+    Event("subscription_changed", "application", ("takes", "retains"), doc="subscribe() with other topics than before"),
+    Event("rejoin_requested", "application", doc="the leader sees other metadata, or enforceRebalance()"),
     Event("leave_requested", "application", doc="unsubscribe(), or close() after its commit; the server event CLOSE"),
     Event("callback_started", "application", doc="the polling thread has taken REVOKE_PARTITIONS from its queue"),
     Event("partitions_revoked", "application", doc="PARTITIONS_REVOKED: the listener has returned"),
@@ -128,7 +131,7 @@ EVENTS: Final[Mapping[str, Event]] = _by_name(
     Event("join_fenced", "message", _ANSWER, doc="JoinGroup: another process has this instance id"),
     Event("join_fatal", "message", _ANSWER, doc="JoinGroup: what only the application can mend"),
     # answers to SyncGroup
-    Event("sync_accepted", "message", ("current", "takes", "retains", "gains"), doc="SyncGroup: NONE, with the assignment"),
+    Event("sync_accepted", "message", ("current", "takes", "retains", "gains", "fits"), doc="SyncGroup: NONE, with the assignment"),
     Event("sync_rebalance_in_progress", "message", _ANSWER, doc="SyncGroup: the next rebalance has begun"),
     Event("sync_unknown_member", "message", _ANSWER, doc="SyncGroup: the coordinator does not know this id"),
     Event("sync_illegal_generation", "message", _ANSWER, doc="SyncGroup: an older or newer generation"),
@@ -351,7 +354,7 @@ EFFECTS: Final[Mapping[str, Effect]] = _by_name(
     Effect("say_coordinator_gone", {}, ("coordinator_gone",)),
     Effect("join", {}, ("join_needed",)),
     # requests
-    Effect("send_join_group", {"preparing": "False", "follow_up": "False", "join_backoff": "False"}, ("heartbeats_disabled", "JoinGroup")),
+    Effect("send_join_group", {"preparing": "False", "follow_up": "False", "join_backoff": "False", "unwanted": "False", "keeps": "False"}, ("heartbeats_disabled", "JoinGroup")),
     Effect("send_sync_group", {}, ("SyncGroup",)),
     Effect("send_leave_group", {}, ("LeaveGroup",)),
     Effect("send_offset_commit", {"commit_step": "'out'"}, ("OffsetCommit",)),
@@ -359,8 +362,8 @@ EFFECTS: Final[Mapping[str, Effect]] = _by_name(
     # identity
     Effect("keep_given_id", {"identity": "'id'"}),
     Effect("become_member", {"identity": "'member'"}),
-    Effect("forget_identity", {"identity": "'none'"}),
-    Effect("forget_generation", {"identity": "'id' if identity != 'none' else 'none'"}),
+    Effect("forget_identity", {"identity": "'none'", "unwanted": "False"}),
+    Effect("forget_generation", {"identity": "'id' if identity != 'none' else 'none'", "unwanted": "False"}),
     Effect("enable_heartbeats", {}, ("heartbeats_enabled",)),
     Effect("disable_heartbeats", {}, ("heartbeats_disabled",)),
     # partitions, and the callbacks about them
@@ -369,6 +372,11 @@ EFFECTS: Final[Mapping[str, Effect]] = _by_name(
     Effect("own_new", {"owned": "will_own", "will_own": "False", "keeps": "False"}, ("partition_added",)),
     Effect("shrink", {"owned": "keeps", "lost": "False", "callback_running": "False"}, ("partition_removed",)),
     Effect("enable_partitions", {}, ("partition_enabled",)),
+    Effect(
+        "note_unwanted",
+        {"unwanted": "deployed and cooperative and owned and takes", "keeps": "deployed and cooperative and owned and takes and retains", "preparing": "False"},
+        doc="what is owned of topics no longer subscribed to goes before JoinGroup",
+    ),
     Effect("pause_owned", {"keeps": "False"}, ("revocation_pending",)),
     Effect("pause_taken", {}, ("revocation_pending",)),
     Effect("send_revoke_partitions", {"lost": "False", "callback_running": "False"}, ("REVOKE_PARTITIONS",)),
@@ -394,7 +402,7 @@ EFFECTS: Final[Mapping[str, Effect]] = _by_name(
     ),
     Effect("lose_instead", {"lost": "True", "keeps": "False", "follow_up": "False", "will_own": "False"}, ("heartbeats_disabled",), doc="the callback that is due becomes onPartitionsLost"),
     Effect("drop_rebalance", {"commit_step": "'none'", "preparing": "False", "follow_up": "False"}, ("heartbeats_disabled",)),
-    Effect("start_leaving", {"leaving": "True", "commit_step": "'none'", "preparing": "False", "follow_up": "False", "join_backoff": "False"}),
+    Effect("start_leaving", {"leaving": "True", "unwanted": "False", "commit_step": "'none'", "preparing": "False", "follow_up": "False", "join_backoff": "False"}),
     Effect("lose_but_stay", {"lost": "True", "callback_running": "False", "keeps": "False", "join_backoff": "False", "will_own": "False"}, ("revocation_pending", "REVOKE_PARTITIONS"), doc="a rebalance is given up to leave: its partitions count as lost"),
     Effect(
         "leave",

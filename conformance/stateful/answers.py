@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count, islice
+
 from groupspec.impl.core.messages import (
     Broker,
     ErrorCode,
@@ -36,7 +38,11 @@ from groupspec.impl.core.messages import (
 from groupspec.impl.core.protocol import Assignment, encode_assignment
 
 TOPIC = "orders"
+TOPICS = (TOPIC, "bills", "trips", "users")
+"""What a member subscribes to: several, so that it can go on without some of them."""
 PARTITIONS = tuple(TopicPartition(TOPIC, number) for number in range(64))
+ELSEWHERE = TopicPartition("elsewhere", 0)
+"""Of a topic that nobody subscribes to."""
 GAINED_AT_ONCE = 4
 OTHER = {
     "FindCoordinator": ErrorCode.UNKNOWN_SERVER_ERROR,
@@ -116,15 +122,33 @@ class Coordinator:
 
 
 def assignment_for(
-    owned: tuple[TopicPartition, ...], cooperative: bool, takes: bool, retains: bool, gains: bool
+    owned: tuple[TopicPartition, ...], topics: tuple[str, ...], takes: bool, retains: bool, gains: bool
 ) -> tuple[TopicPartition, ...] | None:
-    """An assignment that takes, retains and gains as told; None if there is none (one partition can't be halved)."""
-    free = [partition for partition in PARTITIONS if partition not in owned]
-    gained = tuple(free[:GAINED_AT_ONCE]) if gains else ()
-    if not cooperative or not owned:
+    """An assignment of subscribed topics that takes, retains and gains as told; None if there is none.
+
+    One partition can't be halved, and what is of a topic no longer subscribed to can't be kept.
+    """
+    every = (TopicPartition(topic, p.partition) for p in PARTITIONS for topic in topics)
+    gained = tuple(islice((p for p in every if p not in owned), GAINED_AT_ONCE)) if gains else ()
+    wanted = tuple(partition for partition in owned if partition.topic in topics)
+    if not owned:
         return gained
     if not takes:
-        return (*owned, *gained)
+        return (*owned, *gained) if wanted == owned else None
     if not retains:
         return gained
-    return (*owned[1:], *gained) if len(owned) > 1 else None
+    kept = wanted[1:] if wanted == owned else wanted
+    return (*kept, *gained) if kept else None
+
+
+def topics_for(
+    owned: tuple[TopicPartition, ...], before: tuple[str, ...], takes: bool, retains: bool
+) -> tuple[str, ...] | None:
+    """Other topics than before, that take and retain of what is owned as told; None if there are none."""
+    have = {partition.topic for partition in owned}
+    spare = next(name for number in count() if (name := f"spare-{number}") not in {*before, *have})
+    if not takes or not have:
+        return tuple(sorted({*TOPICS, *have, spare}))
+    if retains and len(have) == 1:
+        return None
+    return tuple(sorted({*TOPICS, spare} - ({min(have)} if retains else have)))

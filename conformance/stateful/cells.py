@@ -18,7 +18,9 @@ from groupspec.conformance.stateful.routes import MEMBER, Exploration, Offer, ex
 from groupspec.spec.compiler.member import IllegalEvent, MemberState
 from groupspec.spec.compiler.table import Row
 
-GAINED: Offer = Offer("sync_accepted", (("current", True), ("takes", False), ("retains", False), ("gains", True)))
+GAINED: Offer = Offer(
+    "sync_accepted", (("current", True), ("takes", False), ("retains", False), ("gains", True), ("fits", True))
+)
 CURRENT = (("current", True),)
 
 PRELUDE: tuple[Offer, ...] = (

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from types import MappingProxyType
 
-from groupspec.conformance.stateful.answers import PARTITIONS, TOPIC, Coordinator
+from groupspec.conformance.stateful.answers import PARTITIONS, TOPICS, Coordinator
 from groupspec.conformance.stateful.correspondence import Correspondence, api_answered_by, is_current
 from groupspec.conformance.stateful.lockstep import Observation, probe
 from groupspec.conformance.stateful.routes import Offer
@@ -49,7 +49,7 @@ NEVER_MS = 2**31 - 1
 """For timers that no event of the machines stands for."""
 
 _NEVER_SENT = 10**9
-_NOTHING_ASSIGNED = (("current", True), ("takes", False), ("retains", False), ("gains", False))
+_NOTHING_ASSIGNED = (("current", True), ("takes", False), ("retains", False), ("gains", False), ("fits", True))
 
 
 def config_for(member: Member, start: MemberState) -> Config:
@@ -110,6 +110,8 @@ class CoreAdapter:
             return False
         if offer.event == "stopped" and self.core.describe().connection == "DOWN":
             return False  # a consumer's background thread starts with it
+        if offer.event == "subscription_changed":
+            return self.correspondence.can_change_topics(offer, state, self.core.describe())
         if offer.event == "asks_settled":
             return bool(self.member.value_of(state, "asked"))
         return True
@@ -126,7 +128,7 @@ class CoreAdapter:
         elif offer.event in _TIMER_OF:
             self._expire(_TIMER_OF[offer.event])
         else:
-            self._command(offer.event)
+            self._command(offer)
         return list(self.record)
 
     def _consume(self) -> None:
@@ -147,9 +149,9 @@ class CoreAdapter:
                 response = self.coordinator.answer(output.request, ErrorCode.NONE)
                 self._give(impl.ResponseReceived(output.request_id, response))
 
-    def _command(self, event: str) -> None:
+    def _command(self, offer: Offer) -> None:
         self._futures += 1
-        match event:
+        match offer.event:
             case "started":
                 if self.core.leaving.closed:
                     self._new_core()
@@ -157,7 +159,9 @@ class CoreAdapter:
             case "stopped":
                 self._give(impl.Close(self._futures, self.now_ms + 10_000))
             case "subscribed_to_topics":
-                self._give(impl.Subscribe((TOPIC,)))
+                self._give(impl.Subscribe(self.translation.topics or TOPICS))
+            case "subscription_changed":
+                self._give(impl.Subscribe(self.correspondence.topics(offer, self.core.describe()) or TOPICS))
             case "application_polled":
                 self.subscription.poll_started()
                 self._give(impl.Poll())
@@ -176,7 +180,7 @@ class CoreAdapter:
             case "partitions_assigned":
                 self._give(impl.PartitionsAssigned())
             case _:
-                raise ValueError(f"no command for {event}")
+                raise ValueError(f"no command for {offer.event}")
 
     def _expire(self, timer: str) -> None:
         if self.core.timers.is_armed(timer):
@@ -189,6 +193,8 @@ class CoreAdapter:
         if illegal:
             self._answer_to_nothing(offer, variant)
             return
+        if topics := self.correspondence.topics_before(offer, self.core.describe()):
+            self._give(impl.Subscribe(topics))
         now = self.core.describe()
         sent = self._request_to_answer(offer, state)
         response = self.correspondence.response(sent, offer, variant, now)

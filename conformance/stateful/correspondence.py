@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from groupspec.conformance.stateful.answers import Coordinator, assignment_for, error_named
+from groupspec.conformance.stateful.answers import (
+    ELSEWHERE,
+    Coordinator,
+    assignment_for,
+    error_named,
+    topics_for,
+)
 from groupspec.conformance.stateful.lockstep import Observation
 from groupspec.conformance.stateful.routes import Offer
 from groupspec.conformance.stateful.translation import EVENTS_OF, Sent, Translation
@@ -71,10 +77,28 @@ class Correspondence:
     def assignment(self, offer: Offer, now: Description) -> tuple[TopicPartition, ...] | None:
         """An assignment that takes, retains and gains as the event says; None if there is none."""
         told = dict(offer.inputs)
-        is_cooperative = self.member.rebalance == "cooperative"
-        return assignment_for(
-            now.owned, is_cooperative, bool(told["takes"]), bool(told["retains"]), bool(told["gains"])
-        )
+        if not told["fits"]:
+            return (ELSEWHERE,) if self.topics(offer, now) is not None else None
+        topics = self.translation.topics
+        return assignment_for(now.owned, topics, bool(told["takes"]), bool(told["retains"]), bool(told["gains"]))
+
+    def topics(self, offer: Offer, now: Description) -> tuple[str, ...] | None:
+        """Other topics than before, which take and retain of what is owned as the event says; None if there are none."""
+        told = dict(offer.inputs)
+        return topics_for(now.owned, self.translation.topics, bool(told["takes"]), bool(told["retains"]))
+
+    def can_change_topics(self, offer: Offer, state: MemberState, now: Description) -> bool:
+        """Whether there is a subscription, and another one that takes and retains as the event says."""
+        return bool(self.member.value_of(state, "subscribed")) and self.topics(offer, now) is not None
+
+    def topics_before(self, offer: Offer, now: Description) -> tuple[str, ...] | None:
+        """What must be subscribed to before the answer comes, for an assignment that does not fit to take what it says."""
+        told = dict(offer.inputs)
+        if offer.event != "sync_accepted" or told["fits"] or not is_current(offer) or not now.owned:
+            return None
+        wants = self.translation.wants(now.owned)
+        so = told["takes"] == wants["takes"] and (not told["takes"] or told["retains"] == wants["retains"])
+        return None if so else self.topics(offer, now)
 
     def response(self, sent: Sent, offer: Offer, variant: int, now: Description) -> Response:
         """The answer to a request that means this event; `variant` picks one of the errors that do."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from groupspec.conformance.stateful.answers import TOPIC, Coordinator
+from groupspec.conformance.stateful.answers import TOPICS, Coordinator
 from groupspec.conformance.stateful.core_adapter import config_for
 from groupspec.conformance.stateful.correspondence import Correspondence, api_answered_by, is_current
 from groupspec.conformance.stateful.lockstep import Observation, probe
@@ -37,7 +37,14 @@ from groupspec.impl.threads.testing import DrivenConsumer, RecordedDriver
 from groupspec.spec.compiler.member import Member, MemberState
 
 _TIMER_OF = {event: timer for timer, event in TIMERS.items()}
-_QUEUED = ("application_polled", "poll_raised", "leave_requested", "rejoin_requested", "commit_or_fetch_asked")
+_QUEUED = (
+    "application_polled",
+    "poll_raised",
+    "leave_requested",
+    "subscription_changed",
+    "rejoin_requested",
+    "commit_or_fetch_asked",
+)
 """Events that can be put into the server event queue whatever the application does."""
 
 _CALLS_POLL = ("application_polled", "callback_started", "partitions_assigned")
@@ -113,6 +120,8 @@ class DriverAdapter:
             return bool(self.member.value_of(state, "asked")) and self.driven.core.timers.is_armed("offsets_deadline")
         if offer.event in _TIMER_OF:
             return self.driven.core.timers.is_armed(_TIMER_OF[offer.event])
+        if offer.event == "subscription_changed" and not self.correspondence.can_change_topics(offer, state, self._now):
+            return False
         return self._can_call(offer.event)
 
     def _can_call(self, event: str) -> bool:
@@ -145,7 +154,7 @@ class DriverAdapter:
         elif offer.event in _TIMER_OF:
             self._expire(_TIMER_OF[offer.event])
         else:
-            self._call(offer.event, variant)
+            self._call(offer, variant)
         return list(self.record)
 
     def _start(self) -> None:
@@ -178,16 +187,22 @@ class DriverAdapter:
                 return
         self.driven.expire(timer)
 
-    def _call(self, event: str, variant: int) -> None:
+    def _call(self, offer: Offer, variant: int) -> None:
         """By a call of the application's; where one can't be made, or for an odd variant, by an event in its queue.
 
         An event may lie in the queue while a callback is due or runs: the polling thread is only the usual one to put it there.
         """
         assert self.driven is not None
+        event, topics = offer.event, self.translation.topics or TOPICS
+        if event == "subscription_changed":
+            topics = self.correspondence.topics(offer, self._now) or TOPICS
         inside = self.driven.listener.inside
         queued = self.driven.is_busy() or variant % 2 == 1
         if queued and event == "leave_requested":
             self._ask(impl.Unsubscribe)
+            return
+        if queued and event == "subscription_changed":
+            self.driven.submit(impl.Subscribe(topics))
             return
         if event == "application_polled" and (queued or self.driven.driver.has_consumer_events()):
             self.driven.core.subscription.poll_started()
@@ -210,7 +225,8 @@ class DriverAdapter:
         else:
             listener = self.driven.listener
             calls: dict[str, Callable[[Consumer], object]] = {
-                "subscribed_to_topics": lambda consumer: consumer.subscribe([TOPIC], listener),
+                "subscribed_to_topics": lambda consumer: consumer.subscribe(topics, listener),
+                "subscription_changed": lambda consumer: consumer.subscribe(topics, listener),
                 "leave_requested": lambda consumer: consumer.unsubscribe(),
                 "stopped": lambda consumer: consumer.close(10_000),
             }
@@ -233,6 +249,8 @@ class DriverAdapter:
 
     def _answer(self, offer: Offer, variant: int, state: MemberState) -> None:
         assert self.driven is not None
+        if topics := self.correspondence.topics_before(offer, self._now):
+            self.driven.submit(impl.Subscribe(topics))
         now = self._now
         sent = self._request_to_answer(offer, state)
         self.driven.answer(sent.request_id, self.correspondence.response(sent, offer, variant, now))

@@ -170,9 +170,10 @@ class Translation:
         if isinstance(event, impl.TimerExpired):
             return self._expiry(event.timer)
         if isinstance(event, impl.Subscribe):
-            changed = self.member.value_of(state, "subscribed") and event.topics != self.topics
-            self.topics = event.topics
-            return [Offer("rejoin_requested" if changed else "subscribed_to_topics")]
+            topics, self.topics = self.topics, tuple(sorted(event.topics))
+            if not self.member.value_of(state, "subscribed") or self.topics == topics:
+                return [Offer("subscribed_to_topics")]
+            return [Offer("subscription_changed", tuple(self.wants(before.owned).items()))]
         if isinstance(event, impl.Poll) and event.raises:
             return [Offer("poll_raised")]
         if isinstance(event, impl.FetchCommitted):
@@ -203,7 +204,14 @@ class Translation:
         assigned = _assigned(event)
         owned = set(before.owned)
         told = {"takes": bool(owned - assigned), "retains": bool(owned & assigned), "gains": bool(assigned - owned)}
+        fits = all(partition.topic in self.topics for partition in assigned)
+        told |= {"fits": fits} if fits else {**self.wants(before.owned), "fits": fits}
         return [Offer(name, (("current", current), *told.items()))]
+
+    def wants(self, owned: tuple[TopicPartition, ...]) -> dict[str, bool]:
+        """What the subscription takes and retains of what is owned."""
+        wanted = [partition.topic in self.topics for partition in owned]
+        return {"takes": not all(wanted), "retains": any(wanted)}
 
     @staticmethod
     def request_word(output: SendRequest) -> str:

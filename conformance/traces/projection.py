@@ -47,14 +47,15 @@ ANSWER_EVENTS: Final = {
 }
 # Visible event -> events of the machine, any of which explains it.
 PLAIN_EVENTS: Final = {
-    "subscribed": ("subscribed_to_topics", "rejoin_requested"),
+    "subscribed": ("subscribed_to_topics", "subscription_changed"),
     "unsubscribed": ("leave_requested",),
     "poll": ("application_polled",),
     "coordinator_lost": ("coordinator_lost",),
     "poll_expired": ("poll_limit_reached",),
     "assigned": ("partitions_assigned",),
 }
-# An assignment that cannot be read, or no longer fits the subscription, is to the machine a SyncGroup that failed (rule J1).
+# An assignment that cannot be read is to the machine a SyncGroup that failed. One that no longer fits the subscription (rule J1)
+# clients drop at once, as after REBALANCE_IN_PROGRESS; the machine's way by STABLE leads to the same JoinGroup.
 UNUSABLE: Final = {"sync_accepted": ("sync_accepted", "sync_rebalance_in_progress", "sync_fatal")}
 CALLBACK_STARTS: Final = {"revoked_started": False, "lost_started": True}
 CALLBACK_ENDS: Final = {"revoked": False, "lost": True}
@@ -97,6 +98,7 @@ TRACKED: Final = (
     "identity",
     "owned",
     "will_own",
+    "unwanted",
     "keeps",
     "lost",
     "callback_running",
@@ -138,6 +140,8 @@ class Configuration(NamedTuple):
     pending: tuple[str, ...]
     out: str = ""
     """The request whose answer is waited for: JoinGroup, SyncGroup, none, or EITHER after a leave gave one up."""
+    other_topics: bool = False
+    """The application has subscribed since the last assignment: without that no assignment is unfit in what it leaves."""
 
 
 # Symbols -----------------------------------------------------------------------------------------------------------------
@@ -178,6 +182,12 @@ def _out_after_sending(out: str, request: str) -> str:
     return EITHER if out == EITHER else request
 
 
+def _takes_unasked(event: str, inputs: Values) -> bool:
+    """Whether the subscription takes something beside an assignment that is dropped: then it has changed."""
+    told = dict(zip(SPEC_EVENTS[event].inputs, inputs, strict=True))
+    return not told.get("fits", True) and bool(told["takes"])
+
+
 # One machine, seen through one source ------------------------------------------------------------------------------------
 
 
@@ -194,7 +204,7 @@ class Observer:
         self.lost = TRACKED.index("lost")
         self.owned = TRACKED.index("owned")
         self.running = TRACKED.index("callback_running")
-        self._memory: dict[tuple[str, Values, str], set[tuple[str, Values, tuple[str, ...]]]] = {}
+        self._memory: dict[tuple[str, Values, str, bool], set[tuple[str, Values, tuple[str, ...]]]] = {}
 
     def start(self) -> Configuration:
         """A member that has just been made."""
@@ -224,6 +234,8 @@ class Observer:
                    for after in self.react(before, meaning)}  # fmt: skip
         if self.source == "wire" and symbol.event in ANSWER_EVENTS:
             reached.add(configuration)  # sent, but not necessarily received
+        if symbol.event in ("subscribed", "assigned"):
+            reached = {after._replace(other_topics=symbol.event == "subscribed") for after in reached}
         if symbol.event in ("coordinator_lost", "assigned"):
             return {after._replace(out="") for after in reached}
         return reached
@@ -303,7 +315,7 @@ class Observer:
 
     def _rows(self, now: Configuration, event: str) -> set[tuple[str, Values, tuple[str, ...]]]:
         """Where the rows lead that fire for some value of what the trace does not show. Error rows lead nowhere."""
-        key = (now.state, now.values, event)
+        key = (now.state, now.values, event, now.other_topics)
         if key not in self._memory:
             self._memory[key] = set(self._all_rows(now, event))
         return self._memory[key]
@@ -316,7 +328,7 @@ class Observer:
         # Whether an answer is late is known before it comes here; but not whether a commit is this machine's own.
         known = {} if event.startswith("commit_") else {"current": (True,)}
         domains = [known.get(name, VARIABLES[name].domain) for name in SPEC_EVENTS[event].inputs]
-        inputs = list(product(*domains))
+        inputs = [i for i in product(*domains) if now.other_topics or not _takes_unasked(event, i)]
         for chosen in product(*(self.step.variables[place].domain for place in free)):
             for place, value in zip(free, chosen, strict=True):
                 values[place] = value

@@ -80,10 +80,19 @@ def _is_plain(offer: Offer) -> bool:
 
 
 def _assignments_that_can_be(member: Member, state: MemberState, offer: Offer) -> bool:
-    """Of what is owned something is kept, or something taken; of nothing, nothing."""
-    if offer.event != "sync_accepted" or _is_late(offer):
+    """Of what is owned something is kept, or something taken; of nothing, nothing.
+
+    A subscription takes something only where the machine asks what, and beside an assignment only if there is news.
+    """
+    if offer.event not in ("sync_accepted", "subscription_changed") or _is_late(offer):
         return True
     told = dict(offer.inputs)
+    if offer.event == "subscription_changed":
+        asks = member.state_of(state, "rebalance") in ("STABLE", "ASSIGNING_PARTITIONS")
+        if not member.value_of(state, "subscribed") or (told["takes"] and not asks):
+            return False
+    elif not told["fits"] and (told["gains"] or (told["takes"] and not member.value_of(state, "follow_up"))):
+        return False
     owned = bool(member.value_of(state, "owned"))
     return bool(told["takes"] or told["retains"]) if owned else not (told["takes"] or told["retains"])
 

@@ -176,10 +176,10 @@ class Joining:
         except MalformedProtocolData as error:
             self._await_poll(KafkaError(f"The assignment in SyncGroup's answer can't be read: {error}"))
             return
-        if not self._fits(assigned):
-            self.start_over()
-            return
         membership = self._core.membership
+        if not self._fits(assigned):
+            membership.dropped()
+            return
         if self._has_changed_meanwhile():
             membership.rejoin_again = True
         self._last_assignment, self._last_generation = assigned, self._context.identity.generation

@@ -7,7 +7,8 @@ once more before they do (librdkafka, rd_kafka_assignment_serve_removals): they 
 
     eager        STABLE - PREPARE_REVOCATION - REVOKING_PARTITION - PARTITION_REVOKED - PREPARING_REBALANCE
                  - COMPLETING_REBALANCE - ASSIGNING_PARTITIONS - STABLE
-    cooperative  STABLE - PREPARING_REBALANCE - COMPLETING_REBALANCE
+    cooperative  STABLE [- PREPARE_REVOCATION - REVOKING_PARTITION - PARTITION_REVOKED, if topics were unsubscribed from]
+                 - PREPARING_REBALANCE - COMPLETING_REBALANCE
                  [- PREPARE_REVOCATION - REVOKING_PARTITION - PARTITION_REVOKED] - ASSIGNING_PARTITIONS - STABLE
     lost         REVOKING_PARTITION (kind lost, no commit) - UNJOINED - PREPARING_REBALANCE
 
@@ -140,21 +141,37 @@ class Membership:
             self._begin_rebalance()
 
     def _begin_rebalance(self) -> None:
-        """Commit; eager members pause everything first. A second announcement meanwhile changes nothing."""
+        """Commit. What goes before JoinGroup is paused first: everything, or (cooperative) what is no longer wanted.
+
+        A second announcement meanwhile changes nothing, unless it comes of other topics.
+        """
+        goes = self._unwanted() if self._context.config.cooperative else self.owned()
         if self.preparing:
+            if goes:
+                self._pause(goes)
+                if not self._core.commits.holds_rebalance():
+                    self.commit_settled()
             return
         self.preparing = True
-        if self._context.config.cooperative:
-            self._core.commits.commit_before_rebalance()
+        if goes or not self._context.config.cooperative:
+            self._prepare_revocation(goes)
         else:
-            self._prepare_revocation(self.owned())
+            self._core.commits.commit_before_rebalance()
+
+    def _unwanted(self) -> Partitions:
+        """What is owned of topics that are not subscribed to any more."""
+        topics = self._subscription.topics()
+        return tuple(partition for partition in self.owned() if partition.topic not in topics)
 
     def _prepare_revocation(self, partitions: Partitions) -> None:
         """Nothing is read of them from here on; then what has been read is committed (rules Q5, M8), then they go."""
+        self._pause(partitions)
+        self._core.commits.commit_before_rebalance()
+
+    def _pause(self, partitions: Partitions) -> None:
         self.enter(RebalanceState.PREPARE_REVOCATION)
         self.to_revoke = partitions
         self._subscription.pause_for_revocation(partitions)
-        self._core.commits.commit_before_rebalance()
 
     def commit_settled(self) -> None:
         """The commit before the rebalance succeeded, failed for good, or took too long: go on (rule M3)."""
@@ -178,7 +195,7 @@ class Membership:
         )
 
     def _is_prepared(self) -> bool:
-        if self.state is RebalanceState.STABLE:  # cooperative: nothing is given up before the new assignment is known
+        if self.state is RebalanceState.STABLE:  # cooperative: what is wanted is kept until the new assignment is known
             return self.preparing and self._context.config.cooperative and not self._core.commits.holds_rebalance()
         return self.state in (
             RebalanceState.UNJOINED,
@@ -203,6 +220,12 @@ class Membership:
             self._prepare_revocation(taken)
         else:
             self._assign(assigned)
+
+    def dropped(self) -> None:
+        """The assignment does not fit the subscription: what was owned before still is, and another round is due (rule J1)."""
+        self.rejoin_again = False
+        self.enter(RebalanceState.STABLE)
+        self.require_rejoin("received assignment does not match the current subscription")
 
     def _taken(self, assigned: Partitions) -> Partitions:
         """What a cooperative member has to let go of; an eager one has done so before."""

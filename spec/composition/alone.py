@@ -15,6 +15,7 @@ from dataclasses import replace
 from itertools import product
 
 from groupspec.spec import member, vocabulary
+from groupspec.spec.compiler.guards import names, parse
 from groupspec.spec.compiler.model import Action, Block, Call, Model, ModelProperty, ModelVariable, Set
 from groupspec.spec.compiler.specialise import constants
 from groupspec.spec.compiler.table import Table
@@ -32,7 +33,7 @@ from groupspec.spec.composition.machines import (
 from groupspec.spec.composition.observed import said, said_variables, silence
 from groupspec.spec.composition.watch import WATCHED, after_event, correct, on_event, on_words
 from groupspec.spec.properties import ASSERTIONS, FAULT
-from groupspec.spec.terms import NO_YES, Value
+from groupspec.spec.terms import NO_YES, Event, Value
 
 CONFIGURATION = ("auto_commit", "static")
 
@@ -59,7 +60,7 @@ def alone_model(
     faults = ("none", *ASSERTIONS)
     variables += [ModelVariable("configured", NO_YES, False, (), "the configuration is chosen"), *WATCHED]
     variables.append(ModelVariable(FAULT, faults, "none", (), "the first assertion that failed"))
-    actions = [*_configure(), *_environment(codes, hearers, known, constants(rebalance, None))]
+    actions = [*_configure(), *_environment(codes, hearers, known, constants(rebalance, profile))]
     if observed:
         words = outward_words(used)
         variables += said_variables(words)
@@ -126,6 +127,8 @@ def _environment(
         if event.kind == "internal" or not hearers[event.name]:
             continue
         for inputs in choices(event):
+            if _says_nothing_new(event, inputs, codes, hearers):
+                continue
             body: Block = tuple(_hear(event.name, inputs, codes, hearers, known))
             if body and inputs.get("current", True):
                 body = (
@@ -139,6 +142,16 @@ def _environment(
                 )
                 guard = conjunction("configured", f"{FAULT} == 'none'", legal)
                 yield Action(action_name(event.name, inputs), (), guard, body, event.kind, doc=event.doc)
+
+
+def _says_nothing_new(
+    event: Event, inputs: Mapping[str, Value], codes: Mapping[str, MachineCode], hearers: Mapping[str, tuple[str, ...]]
+) -> bool:
+    """Of late answers, those that differ only in what no guard reads are one."""
+    guards = [row.guard for m in hearers[event.name] for row in codes[m].table.rows if row.event == event.name]
+    read = {name for guard in guards for name in names(parse(guard))}
+    unread = (name for name in inputs if name not in read)
+    return not inputs.get("current", True) and any(inputs[n] != vocabulary.VARIABLES[n].initial for n in unread)
 
 
 def _hear(

@@ -221,7 +221,12 @@ class _Eye:
         told: dict[str, Value] = {"current": not _of(before, "call_late", self.i)}
         if answer == "sync_accepted":
             owns, share = ({p for p, yes in before[name][self.i].items() if yes} for name in ("owns", "share"))  # type: ignore[index]
-            told |= {"takes": bool(owns - share), "retains": bool(owns & share), "gains": bool(share - owns)}
+            told |= {
+                "takes": bool(owns - share),
+                "retains": bool(owns & share),
+                "gains": bool(share - owns),
+                "fits": True,
+            }
         return told
 
     def _happens(self, number: int, action: str, event: str, inputs: Mapping[str, Value]) -> None:

@@ -55,8 +55,8 @@ WATCHED: Final = (
     ModelVariable("callback", ("none", "revoked", "lost"), "none", (), "the listener runs, and was told this"),
     ModelVariable("has", NO_YES, False, (), "it has partitions: of the last assignment, or what the last revocation left of them"),
     ModelVariable("assigned", NO_YES, False, (), "the last assignment is not empty"),
-    ModelVariable("taken", NO_YES, False, (), "the last assignment takes something of what it has, and the listener has not heard so"),
-    ModelVariable("stays", NO_YES, False, (), "the last assignment leaves it something of what it had"),
+    ModelVariable("taken", NO_YES, False, (), "the last assignment, or subscription, takes something of what it has, and the listener has not heard so"),
+    ModelVariable("stays", NO_YES, False, (), "the last assignment, or subscription, leaves it something of what it had"),
     ModelVariable("suspect", NO_YES, False, (), "what happens now says that the coordinator is gone"),
 )  # fmt: skip
 

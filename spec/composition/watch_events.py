@@ -23,6 +23,11 @@ _COMMIT_RESTS = (("@commit_out", "False"), ("@commit_rests", "@commit_rests or @
 _ANNOUNCED = (("@rejoin_due", "@rejoin_due or @call_out == 'none'"),)
 _STAYS = "cooperative and @has and (retains or not takes)"
 """What an eager member had when it joined counts for nothing: its assignment says everything."""
+_APPLIED = "fits or published"
+"""What does not fit the subscription is no assignment; the proposal says nothing of it."""
+_KEEPS = "cooperative and @has and takes and retains"
+_RESUBSCRIBES = "deployed and (@rebalance == 'STABLE' or @rebalance == 'ASSIGNING_PARTITIONS')"
+"""Then the next JoinGroup is to come yet. While a round is under way, SyncGroup's answer says what goes."""
 _SUSPECT = (("@suspect", "True"),)
 _LATER = (("@heartbeat_out", "False"), ("@beat_due", "False"))
 _UNKNOWN = (*_OUTCAST, ("@given", "'none'"))
@@ -60,9 +65,10 @@ EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
         "join_fatal": _AWAITS_POLL,
         "sync_accepted": (
             *_ENDS,
-            ("@assigned", f"gains or {_STAYS}"),
+            ("@assigned", f"({_APPLIED}) and (gains or {_STAYS})"),
             ("@taken", "cooperative and @has and takes"),
-            ("@stays", _STAYS),
+            ("@stays", f"{_STAYS} if {_APPLIED} else {_KEEPS}"),
+            ("@rejoin_due", f"@rejoin_due or not ({_APPLIED})"),
             ("@commit_done", "False"),
         ),
         "sync_rebalance_in_progress": _ENDS,
@@ -123,6 +129,11 @@ EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
             ("@may_join", "@subscribed and not @replaced"),
             ("@poll_late", "False"),
             ("@lookup_rests", "'none' if @lookup_rests == 'poll' else @lookup_rests"),
+        ),
+        "subscription_changed": (
+            ("@rejoin_due", "@rejoin_due or @rebalance != 'UNJOINED'"),
+            ("@taken", f"cooperative and @has and takes if {_RESUBSCRIBES} else @taken"),
+            ("@stays", f"{_KEEPS} if {_RESUBSCRIBES} else @stays"),
         ),
         "rejoin_requested": (("@rejoin_due", "@rejoin_due or @rebalance != 'UNJOINED'"),),
         "leave_requested": (

@@ -28,6 +28,7 @@ WORDS: Final[Mapping[str, Entry]] = MappingProxyType(
                 ("join-needs-a-poll", "@may_join"),
                 ("join-waits", "not @join_rests"),
                 ("commit-comes-first", "@commit_done or not (@auto_commit and @owned)"),
+                ("unwanted-goes-first", "not @taken"),
             ),
             (
                 ("@call_out", "'JoinGroup'"),
@@ -106,7 +107,7 @@ WORDS: Final[Mapping[str, Entry]] = MappingProxyType(
                 ("@pending_said", "False"),
                 ("@added_said", "False"),
                 ("@removal_due", "False"),
-                ("@commit_done", "False"),
+                ("@commit_done", "@commit_done and @unwanted"),
             ),
         ),
         "partition_enabled": ((), (("@added_said", "False"), ("@enable_due", "False"), ("@commit_done", "False"))),

@@ -26,15 +26,21 @@ FIRST_JOIN: Chapter = (
     ("application_polled", {}),
     ("lookup_found", {"current": True}),
     ("join_accepted", {"current": True}),
-    ("sync_accepted", {"current": True, "takes": False, "retains": False, "gains": True}),
+    ("sync_accepted", {"current": True, "takes": False, "retains": False, "gains": True, "fits": True}),
     ("partitions_assigned", {}),
 )
 ANNOUNCED: Chapter = (("heartbeat_due", {}), ("heartbeat_rebalance_in_progress", {"current": True}))
 COMMITTED: Chapter = (("commit_settled", {"current": True}),)
 CALLBACK: Chapter = (("callback_started", {}), ("partitions_revoked", {}))
 JOINED: Chapter = (("join_accepted", {"current": True}),)
-SYNCED: Chapter = (("sync_accepted", {"current": True, "takes": False, "retains": True, "gains": True}),)
-SYNCED_WITH_LESS: Chapter = (("sync_accepted", {"current": True, "takes": True, "retains": True, "gains": False}),)
+SYNCED: Chapter = (("sync_accepted", {"current": True, "takes": False, "retains": True, "gains": True, "fits": True}),)
+SYNCED_WITH_LESS: Chapter = (
+    ("sync_accepted", {"current": True, "takes": True, "retains": True, "gains": False, "fits": True}),
+)
+SYNCED_UNFIT: Chapter = (
+    ("sync_accepted", {"current": True, "takes": True, "retains": True, "gains": True, "fits": False}),
+)
+RESUBSCRIBED: Chapter = (("subscription_changed", {"takes": True, "retains": True}),)
 ASSIGNED: Chapter = (("partitions_assigned", {}),)
 
 
@@ -162,3 +168,49 @@ def test_C2_deployed_lost_runs_its_callback_before_the_next_join(rebalance: str)
 
     assert story.path == [STABLE, REVOKING_PARTITION, UNJOINED, PREPARING_REBALANCE]
     assert story.sent == ["Heartbeat", "REVOKE_PARTITIONS", "JoinGroup"]
+
+
+GIVES_UP_FIRST = [PREPARE_REVOCATION, REVOKING_PARTITION, PARTITION_REVOKED, PREPARING_REBALANCE]
+GIVEN_UP_FIRST = ["OffsetCommit", "REVOKE_PARTITIONS", "JoinGroup"]
+
+
+def test_Q4_deployed_cooperative_gives_up_what_it_no_longer_subscribes_to_before_it_joins() -> None:
+    story = Story("cooperative", "deployed").tell(FIRST_JOIN).from_now_on()
+    story.tell(RESUBSCRIBED, COMMITTED, CALLBACK)
+
+    assert story.path == [STABLE, *GIVES_UP_FIRST]
+    assert story.sent == GIVEN_UP_FIRST
+    assert story.member.value_of(story.state, "owned")
+
+
+def test_Q4_what_is_unsubscribed_from_while_the_commit_is_out_goes_with_it() -> None:
+    story = Story("cooperative", "deployed").tell(FIRST_JOIN).from_now_on()
+    story.tell(ANNOUNCED, RESUBSCRIBED, COMMITTED, CALLBACK)
+
+    assert story.path == [STABLE, *GIVES_UP_FIRST]
+    assert [word for word in story.sent if word != "Heartbeat"] == GIVEN_UP_FIRST
+
+
+def test_Q4_what_is_unsubscribed_from_in_the_assigned_callback_goes_after_it() -> None:
+    story = Story("cooperative", "deployed").tell(FIRST_JOIN[:-1]).from_now_on()
+    story.tell(RESUBSCRIBED, ASSIGNED, COMMITTED, CALLBACK)
+
+    assert story.path == [ASSIGNING_PARTITIONS, STABLE, *GIVES_UP_FIRST]
+    assert story.sent == GIVEN_UP_FIRST
+
+
+def test_J1_an_assignment_that_does_not_fit_is_dropped_and_what_is_no_longer_wanted_goes_before_the_join() -> None:
+    story = Story("cooperative", "deployed").tell(FIRST_JOIN, ANNOUNCED, COMMITTED, JOINED).from_now_on()
+    story.tell(RESUBSCRIBED, SYNCED_UNFIT, COMMITTED, CALLBACK)
+
+    assert story.path == [COMPLETING_REBALANCE, STABLE, *GIVES_UP_FIRST]
+    assert story.sent == GIVEN_UP_FIRST
+
+
+def test_J1_an_eager_member_whose_assignment_does_not_fit_joins_again_without_it() -> None:
+    story = Story("eager", "deployed").tell(FIRST_JOIN[:-2]).from_now_on()
+    story.tell(SYNCED_UNFIT, CALLBACK)
+
+    assert story.path == [COMPLETING_REBALANCE, STABLE, *GIVES_UP_FIRST]
+    assert story.sent == ["REVOKE_PARTITIONS", "JoinGroup"]
+    assert not story.member.value_of(story.state, "owned")

@@ -20,7 +20,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 31beae00930507186c6aa89f6f6a4b066d8bd40da50824b367dfc7b93a238f86
+// Model c06deb3e9e1de288fb5573633bb5ccb86c23d727e671824b30705915c3b3be2e
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -87,13 +87,14 @@
 #define paused_before_revoked    58
 #define added_before_assigned    59
 #define revoked_for_cause        60
-#define taken_is_revoked         61
-#define goodbye_is_said          62
-#define revoked_is_removed       63
-#define assigned_is_enabled      64
-#define forget_then_fail         65
-#define errors_are_told          66
-#define stalled_member_leaves    67
+#define unwanted_goes_first      61
+#define taken_is_revoked         62
+#define goodbye_is_said          63
+#define revoked_is_removed       64
+#define assigned_is_enabled      65
+#define forget_then_fail         66
+#define errors_are_told          67
+#define stalled_member_leaves    68
 
 // Variables. Arrays begin at 0, members and partitions at 1: what lies at 0 is never used.
 byte timeouts = STOPPED;  // state of timeouts
@@ -106,6 +107,7 @@ bool fenced = false;  // another process has the instance id: nothing is sent un
 byte identity = none;  // nothing; a member id without a generation; both
 bool owned = false;  // partitions are assigned
 bool will_own = false;  // the assignment in hand is not empty
+bool unwanted = false;  // cooperative: something that is owned is of a topic no longer subscribed to, and goes before JoinGroup
 bool keeps = false;  // of what is owned, something stays when the revocation in progress is done
 bool join_backoff = false;  // the retry backoff before the next JoinGroup runs
 bool preparing = false;  // cooperative: the commit before JoinGroup is under way, still in STABLE
@@ -153,8 +155,8 @@ bool enable_due = false;  // the listener has heard now that partitions have com
 byte callback = none;  // the listener runs, and was told this
 bool has = false;  // it has partitions: of the last assignment, or what the last revocation left of them
 bool assigned = false;  // the last assignment is not empty
-bool taken = false;  // the last assignment takes something of what it has, and the listener has not heard so
-bool stays = false;  // the last assignment leaves it something of what it had
+bool taken = false;  // the last assignment, or subscription, takes something of what it has, and the listener has not heard so
+bool stays = false;  // the last assignment, or subscription, leaves it something of what it had
 bool suspect = false;  // what happens now says that the coordinator is gone
 byte fault = none;  // the first assertion that failed
 
@@ -363,6 +365,12 @@ byte fault = none;  // the first assertion that failed
 // Source: Kafka ConsumerCoordinator.onJoinComplete
 // Rules: C1, C3
 #define holds_revoked_for_cause (fault != revoked_for_cause)
+
+// unwanted-goes-first (invariant): A cooperative member sends no JoinGroup while it owns something of a topic
+// that it does not subscribe to any more, unless it learned of that after the last JoinGroup had become due.
+// Source: Kafka ConsumerCoordinator.onJoinPrepare
+// Rules: Q4
+#define holds_unwanted_goes_first (fault != unwanted_goes_first)
 
 // taken-is-revoked (invariant): What an assignment takes, the listener hears of before it hears of what the
 // assignment brings.
@@ -666,7 +674,7 @@ byte fault = none;  // the first assertion that failed
 
 // Says once that an invariant was violated or that a state was reached; the search goes on.
 c_code {
-  static char noted[85];
+  static char noted[86];
   static void note(int n, const char *what) {
     if (!noted[n]) { noted[n] = 1; printf("groupspec: %s\n", what); }
   }
@@ -708,57 +716,58 @@ inline look() {
   if :: !holds_paused_before_revoked -> c_code { note(31, "violated paused-before-revoked"); } :: else fi;
   if :: !holds_added_before_assigned -> c_code { note(32, "violated added-before-assigned"); } :: else fi;
   if :: !holds_revoked_for_cause -> c_code { note(33, "violated revoked-for-cause"); } :: else fi;
-  if :: !holds_taken_is_revoked -> c_code { note(34, "violated taken-is-revoked"); } :: else fi;
-  if :: !holds_goodbye_is_said -> c_code { note(35, "violated goodbye-is-said"); } :: else fi;
-  if :: !holds_revoked_is_removed -> c_code { note(36, "violated revoked-is-removed"); } :: else fi;
-  if :: !holds_assigned_is_enabled -> c_code { note(37, "violated assigned-is-enabled"); } :: else fi;
-  if :: !holds_forget_then_fail -> c_code { note(38, "violated forget-then-fail"); } :: else fi;
-  if :: !holds_errors_are_told -> c_code { note(39, "violated errors-are-told"); } :: else fi;
-  if :: !holds_stalled_member_leaves -> c_code { note(40, "violated stalled-member-leaves"); } :: else fi;
-  if :: !holds_lookup_is_out -> c_code { note(41, "violated lookup-is-out"); } :: else fi;
-  if :: !holds_need_is_pursued -> c_code { note(42, "violated need-is-pursued"); } :: else fi;
-  if :: !holds_question_is_kept -> c_code { note(43, "violated question-is-kept"); } :: else fi;
-  if :: !holds_lookup_rest_is_kept -> c_code { note(44, "violated lookup-rest-is-kept"); } :: else fi;
-  if :: !holds_due_heartbeat_is_kept -> c_code { note(45, "violated due-heartbeat-is-kept"); } :: else fi;
-  if :: !holds_late_poll_is_kept -> c_code { note(46, "violated late-poll-is-kept"); } :: else fi;
-  if :: !holds_no_need_outside -> c_code { note(47, "violated no-need-outside"); } :: else fi;
-  if :: !holds_coordinator_is_known -> c_code { note(48, "violated coordinator-is-known"); } :: else fi;
-  if :: !holds_member_needs_it -> c_code { note(49, "violated member-needs-it"); } :: else fi;
-  if :: !holds_join_is_out -> c_code { note(50, "violated join-is-out"); } :: else fi;
-  if :: !holds_sync_is_out -> c_code { note(51, "violated sync-is-out"); } :: else fi;
-  if :: !holds_wants_to_join -> c_code { note(52, "violated wants-to-join"); } :: else fi;
-  if :: !holds_join_backoff_is_kept -> c_code { note(53, "violated join-backoff-is-kept"); } :: else fi;
-  if :: !holds_announced_is_pursued -> c_code { note(54, "violated announced-is-pursued"); } :: else fi;
-  if :: !holds_prepared_joins -> c_code { note(55, "violated prepared-joins"); } :: else fi;
-  if :: !holds_follow_up_is_kept -> c_code { note(56, "violated follow-up-is-kept"); } :: else fi;
-  if :: !holds_revoked_goes_on -> c_code { note(57, "violated revoked-goes-on"); } :: else fi;
-  if :: !holds_commit_ends -> c_code { note(58, "violated commit-ends"); } :: else fi;
-  if :: !holds_commit_is_out -> c_code { note(59, "violated commit-is-out"); } :: else fi;
-  if :: !holds_commit_backoff_is_kept -> c_code { note(60, "violated commit-backoff-is-kept"); } :: else fi;
-  if :: !holds_commit_is_pursued -> c_code { note(61, "violated commit-is-pursued"); } :: else fi;
-  if :: !holds_revoke_is_due -> c_code { note(62, "violated revoke-is-due"); } :: else fi;
-  if :: !holds_assign_is_due -> c_code { note(63, "violated assign-is-due"); } :: else fi;
-  if :: !holds_told_is_enabled -> c_code { note(64, "violated told-is-enabled"); } :: else fi;
-  if :: !holds_heartbeats_run -> c_code { note(65, "violated heartbeats-run"); } :: else fi;
-  if :: !holds_heartbeat_is_out -> c_code { note(66, "violated heartbeat-is-out"); } :: else fi;
-  if :: !holds_overdue_heartbeat_waits -> c_code { note(67, "violated overdue-heartbeat-waits"); } :: else fi;
-  if :: !holds_overdue_poll_waits -> c_code { note(68, "violated overdue-poll-waits"); } :: else fi;
-  if :: !holds_may_join -> c_code { note(69, "violated may-join"); } :: else fi;
-  if :: !holds_fencing_is_final -> c_code { note(70, "violated fencing-is-final"); } :: else fi;
-  if :: !holds_identity_is_given -> c_code { note(71, "violated identity-is-given"); } :: else fi;
-  if :: !holds_lost_without_id -> c_code { note(72, "violated lost-without-id"); } :: else fi;
-  if :: !holds_leave_is_pursued -> c_code { note(73, "violated leave-is-pursued"); } :: else fi;
-  if :: !holds_callback_is_running -> c_code { note(74, "violated callback-is-running"); } :: else fi;
-  if :: !holds_callback_stays -> c_code { note(75, "violated callback-stays"); } :: else fi;
-  if :: !holds_owns_what_it_has -> c_code { note(76, "violated owns-what-it-has"); } :: else fi;
-  if :: !holds_owns_nothing_outside -> c_code { note(77, "violated owns-nothing-outside"); } :: else fi;
-  if :: !holds_lost_is_told -> c_code { note(78, "violated lost-is-told"); } :: else fi;
-  if :: holds_reaches_assigning -> c_code { note(79, "reached reaches-assigning"); } :: else fi;
-  if :: holds_reaches_lost -> c_code { note(80, "reached reaches-lost"); } :: else fi;
-  if :: holds_reaches_leaving -> c_code { note(81, "reached reaches-leaving"); } :: else fi;
-  if :: holds_reaches_second_loss -> c_code { note(82, "reached reaches-second-loss"); } :: else fi;
-  if :: holds_reaches_blocked_commit -> c_code { note(83, "reached reaches-blocked-commit"); } :: else fi;
-  if :: holds_reaches_poll_while_lost -> c_code { note(84, "reached reaches-poll-while-lost"); } :: else fi;
+  if :: !holds_unwanted_goes_first -> c_code { note(34, "violated unwanted-goes-first"); } :: else fi;
+  if :: !holds_taken_is_revoked -> c_code { note(35, "violated taken-is-revoked"); } :: else fi;
+  if :: !holds_goodbye_is_said -> c_code { note(36, "violated goodbye-is-said"); } :: else fi;
+  if :: !holds_revoked_is_removed -> c_code { note(37, "violated revoked-is-removed"); } :: else fi;
+  if :: !holds_assigned_is_enabled -> c_code { note(38, "violated assigned-is-enabled"); } :: else fi;
+  if :: !holds_forget_then_fail -> c_code { note(39, "violated forget-then-fail"); } :: else fi;
+  if :: !holds_errors_are_told -> c_code { note(40, "violated errors-are-told"); } :: else fi;
+  if :: !holds_stalled_member_leaves -> c_code { note(41, "violated stalled-member-leaves"); } :: else fi;
+  if :: !holds_lookup_is_out -> c_code { note(42, "violated lookup-is-out"); } :: else fi;
+  if :: !holds_need_is_pursued -> c_code { note(43, "violated need-is-pursued"); } :: else fi;
+  if :: !holds_question_is_kept -> c_code { note(44, "violated question-is-kept"); } :: else fi;
+  if :: !holds_lookup_rest_is_kept -> c_code { note(45, "violated lookup-rest-is-kept"); } :: else fi;
+  if :: !holds_due_heartbeat_is_kept -> c_code { note(46, "violated due-heartbeat-is-kept"); } :: else fi;
+  if :: !holds_late_poll_is_kept -> c_code { note(47, "violated late-poll-is-kept"); } :: else fi;
+  if :: !holds_no_need_outside -> c_code { note(48, "violated no-need-outside"); } :: else fi;
+  if :: !holds_coordinator_is_known -> c_code { note(49, "violated coordinator-is-known"); } :: else fi;
+  if :: !holds_member_needs_it -> c_code { note(50, "violated member-needs-it"); } :: else fi;
+  if :: !holds_join_is_out -> c_code { note(51, "violated join-is-out"); } :: else fi;
+  if :: !holds_sync_is_out -> c_code { note(52, "violated sync-is-out"); } :: else fi;
+  if :: !holds_wants_to_join -> c_code { note(53, "violated wants-to-join"); } :: else fi;
+  if :: !holds_join_backoff_is_kept -> c_code { note(54, "violated join-backoff-is-kept"); } :: else fi;
+  if :: !holds_announced_is_pursued -> c_code { note(55, "violated announced-is-pursued"); } :: else fi;
+  if :: !holds_prepared_joins -> c_code { note(56, "violated prepared-joins"); } :: else fi;
+  if :: !holds_follow_up_is_kept -> c_code { note(57, "violated follow-up-is-kept"); } :: else fi;
+  if :: !holds_revoked_goes_on -> c_code { note(58, "violated revoked-goes-on"); } :: else fi;
+  if :: !holds_commit_ends -> c_code { note(59, "violated commit-ends"); } :: else fi;
+  if :: !holds_commit_is_out -> c_code { note(60, "violated commit-is-out"); } :: else fi;
+  if :: !holds_commit_backoff_is_kept -> c_code { note(61, "violated commit-backoff-is-kept"); } :: else fi;
+  if :: !holds_commit_is_pursued -> c_code { note(62, "violated commit-is-pursued"); } :: else fi;
+  if :: !holds_revoke_is_due -> c_code { note(63, "violated revoke-is-due"); } :: else fi;
+  if :: !holds_assign_is_due -> c_code { note(64, "violated assign-is-due"); } :: else fi;
+  if :: !holds_told_is_enabled -> c_code { note(65, "violated told-is-enabled"); } :: else fi;
+  if :: !holds_heartbeats_run -> c_code { note(66, "violated heartbeats-run"); } :: else fi;
+  if :: !holds_heartbeat_is_out -> c_code { note(67, "violated heartbeat-is-out"); } :: else fi;
+  if :: !holds_overdue_heartbeat_waits -> c_code { note(68, "violated overdue-heartbeat-waits"); } :: else fi;
+  if :: !holds_overdue_poll_waits -> c_code { note(69, "violated overdue-poll-waits"); } :: else fi;
+  if :: !holds_may_join -> c_code { note(70, "violated may-join"); } :: else fi;
+  if :: !holds_fencing_is_final -> c_code { note(71, "violated fencing-is-final"); } :: else fi;
+  if :: !holds_identity_is_given -> c_code { note(72, "violated identity-is-given"); } :: else fi;
+  if :: !holds_lost_without_id -> c_code { note(73, "violated lost-without-id"); } :: else fi;
+  if :: !holds_leave_is_pursued -> c_code { note(74, "violated leave-is-pursued"); } :: else fi;
+  if :: !holds_callback_is_running -> c_code { note(75, "violated callback-is-running"); } :: else fi;
+  if :: !holds_callback_stays -> c_code { note(76, "violated callback-stays"); } :: else fi;
+  if :: !holds_owns_what_it_has -> c_code { note(77, "violated owns-what-it-has"); } :: else fi;
+  if :: !holds_owns_nothing_outside -> c_code { note(78, "violated owns-nothing-outside"); } :: else fi;
+  if :: !holds_lost_is_told -> c_code { note(79, "violated lost-is-told"); } :: else fi;
+  if :: holds_reaches_assigning -> c_code { note(80, "reached reaches-assigning"); } :: else fi;
+  if :: holds_reaches_lost -> c_code { note(81, "reached reaches-lost"); } :: else fi;
+  if :: holds_reaches_leaving -> c_code { note(82, "reached reaches-leaving"); } :: else fi;
+  if :: holds_reaches_second_loss -> c_code { note(83, "reached reaches-second-loss"); } :: else fi;
+  if :: holds_reaches_blocked_commit -> c_code { note(84, "reached reaches-blocked-commit"); } :: else fi;
+  if :: holds_reaches_poll_while_lost -> c_code { note(85, "reached reaches-poll-while-lost"); } :: else fi;
   skip
 }
 
@@ -1216,6 +1225,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose */
@@ -1268,6 +1278,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose */
@@ -1320,6 +1331,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose */
@@ -1372,6 +1384,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose */
@@ -1424,6 +1437,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose */
@@ -1465,6 +1479,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose */
@@ -1506,6 +1521,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose */
@@ -1547,6 +1563,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose */
@@ -1588,6 +1605,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1615,6 +1633,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1642,6 +1661,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1669,6 +1689,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1696,6 +1717,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1712,6 +1734,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1728,6 +1751,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1744,6 +1768,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1761,6 +1786,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose */
@@ -1813,6 +1839,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose */
@@ -1855,6 +1882,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1883,6 +1911,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1899,6 +1928,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     /* REVOKING_PARTITION.poll_limit_reached.1 [P1 P3 C2 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose_instead */
@@ -1927,6 +1957,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     /* REVOKING_PARTITION.poll_limit_reached.2 [P1 P3 L1 C2 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose_instead */
@@ -1944,6 +1975,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     /* REVOKING_PARTITION.poll_limit_reached.3 [P1 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     if ((now.fault == none) && !now.coordinator_known) {
@@ -1967,6 +1999,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     /* REVOKING_PARTITION.poll_limit_reached.4 [P1 L1 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     now.in_group = 0;
@@ -1978,6 +2011,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     /* ASSIGNING_PARTITIONS.poll_limit_reached.1 [P1 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     if ((now.fault == none) && !now.coordinator_known) {
@@ -2000,6 +2034,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     /* ASSIGNING_PARTITIONS.poll_limit_reached.2 [P1 L1 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     now.in_group = 0;
@@ -2188,6 +2223,8 @@ c_code { static void rebalance_join_needed(void) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -2213,6 +2250,9 @@ c_code { static void rebalance_join_needed(void) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -2226,6 +2266,8 @@ c_code { static void rebalance_join_needed(void) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -2251,6 +2293,9 @@ c_code { static void rebalance_join_needed(void) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -2263,6 +2308,8 @@ c_code { static void rebalance_join_needed(void) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -2288,6 +2335,9 @@ c_code { static void rebalance_join_needed(void) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -2301,6 +2351,8 @@ c_code { static void rebalance_join_needed(void) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -2326,6 +2378,9 @@ c_code { static void rebalance_join_needed(void) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -2619,6 +2674,8 @@ c_code { static void rebalance_join_member_id_required(int current) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -2644,6 +2701,9 @@ c_code { static void rebalance_join_member_id_required(int current) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -2705,6 +2765,8 @@ c_code { static void rebalance_join_rebalance_in_progress(int current) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -2730,6 +2792,9 @@ c_code { static void rebalance_join_rebalance_in_progress(int current) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -2790,6 +2855,7 @@ c_code { static void rebalance_join_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     rebalance_join_needed();
   } else if ((now.rebalance == PREPARING_REBALANCE) && current && now.polled && now.coordinator_known &&
       !now.join_backoff && now.owned) {
@@ -2800,6 +2866,7 @@ c_code { static void rebalance_join_unknown_member(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -3015,6 +3082,7 @@ c_code { static void rebalance_join_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -3029,6 +3097,7 @@ c_code { static void rebalance_join_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -3198,9 +3267,61 @@ c_code { static void rebalance_revocation_prepared(void) {
   }
 } }
 
+// rebalance hears: the leader sees other metadata, or enforceRebalance()
+c_code { static void rebalance_rejoin_requested(void) {
+  if ((now.rebalance == STABLE) && !now.preparing && now.owned && now.auto_commit && !now.unwanted) {
+    /* STABLE.rejoin_requested.3 [J8 M3 Q4] */
+    /* prepare_to_join */
+    now.preparing = 1;
+    /* commit */
+    now.commit_step = blocked;
+    rebalance_commit_needed();
+  } else if ((now.rebalance == STABLE) && !now.preparing && !(now.owned && now.auto_commit) &&
+      !now.unwanted) {
+    /* STABLE.rejoin_requested.4 [J8 Q4 K1] */
+    /* prepare_to_join */
+    now.preparing = 1;
+    rebalance_join_needed();
+  } else if ((now.rebalance == STABLE) && !now.preparing && now.unwanted && now.auto_commit) {
+    /* STABLE.rejoin_requested.5 [J2 M3 M8 Q4 Q5] */
+    now.rebalance = PREPARE_REVOCATION;
+    /* commit */
+    now.commit_step = blocked;
+    now.pending_said = 1;
+    rebalance_commit_needed();
+  } else if ((now.rebalance == STABLE) && !now.preparing && now.unwanted && !now.auto_commit) {
+    /* STABLE.rejoin_requested.6 [J2 Q4 Q5] */
+    now.rebalance = PREPARE_REVOCATION;
+    now.pending_said = 1;
+    rebalance_revocation_prepared();
+  } else if ((now.rebalance == PREPARING_REBALANCE) && !now.follow_up) {
+    /* PREPARING_REBALANCE.rejoin_requested.1 [J1 J2] */
+    /* want_follow_up */
+    now.follow_up = 1;
+  } else if ((now.rebalance == COMPLETING_REBALANCE) && !now.follow_up) {
+    /* COMPLETING_REBALANCE.rejoin_requested.1 [J1 J2] */
+    /* want_follow_up */
+    now.follow_up = 1;
+  } else if ((now.rebalance == ASSIGNING_PARTITIONS) && !now.follow_up) {
+    /* ASSIGNING_PARTITIONS.rejoin_requested.1 [J1 J2] */
+    /* want_follow_up */
+    now.follow_up = 1;
+  }
+} }
+
+// connection hears: the leader sees other metadata, or enforceRebalance()
+c_code { static void connection_rejoin_requested(void) {
+  if (now.connection == DOWN) {
+    /* DOWN.rejoin_requested.1 [L4] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  }
+} }
+
 // rebalance hears: SyncGroup: NONE, with the assignment
-c_code { static void rebalance_sync_accepted(int current, int takes, int retains, int gains) {
-  if ((now.rebalance == COMPLETING_REBALANCE) && current && !(now.owned && takes)) {
+c_code { static void rebalance_sync_accepted(int current, int takes, int retains, int gains, int fits) {
+  if ((now.rebalance == COMPLETING_REBALANCE) && current && fits && !(now.owned && takes)) {
     /* COMPLETING_REBALANCE.sync_accepted.1 [J9 Q4 C3] */
     if ((now.fault == none) && !current) {
       now.fault = late_changes_nothing;
@@ -3223,7 +3344,8 @@ c_code { static void rebalance_sync_accepted(int current, int takes, int retains
       now.fault = taken_is_revoked;
     }
     now.assign_due = 1;
-  } else if ((now.rebalance == COMPLETING_REBALANCE) && current && now.owned && takes && now.auto_commit) {
+  } else if ((now.rebalance == COMPLETING_REBALANCE) && current && fits && now.owned && takes &&
+      now.auto_commit) {
     /* COMPLETING_REBALANCE.sync_accepted.2 [J9 M3 M8 Q4 Q5] */
     if ((now.fault == none) && !current) {
       now.fault = late_changes_nothing;
@@ -3236,7 +3358,8 @@ c_code { static void rebalance_sync_accepted(int current, int takes, int retains
     now.commit_step = blocked;
     now.pending_said = 1;
     rebalance_commit_needed();
-  } else if ((now.rebalance == COMPLETING_REBALANCE) && current && now.owned && takes && !now.auto_commit) {
+  } else if ((now.rebalance == COMPLETING_REBALANCE) && current && fits && now.owned && takes &&
+      !now.auto_commit) {
     /* COMPLETING_REBALANCE.sync_accepted.3 [J9 Q4 Q5] */
     if ((now.fault == none) && !current) {
       now.fault = late_changes_nothing;
@@ -3247,6 +3370,20 @@ c_code { static void rebalance_sync_accepted(int current, int takes, int retains
     now.keeps = retains;
     now.pending_said = 1;
     rebalance_revocation_prepared();
+  } else if ((now.rebalance == COMPLETING_REBALANCE) && current && !fits) {
+    /* COMPLETING_REBALANCE.sync_accepted.4 [J1 J2] */
+    if ((now.fault == none) && !current) {
+      now.fault = late_changes_nothing;
+    }
+    now.rebalance = STABLE;
+    /* note_unwanted */
+    now.unwanted = now.owned && takes;
+    now.keeps = now.owned && takes && retains;
+    now.preparing = 0;
+    /* rejoin */
+    now.follow_up = 0;
+    rebalance_rejoin_requested();
+    connection_rejoin_requested();
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.sync_accepted.2 [J9] */
     if (now.fault == none) {
@@ -3297,6 +3434,8 @@ c_code { static void rebalance_sync_rebalance_in_progress(int current) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -3322,6 +3461,9 @@ c_code { static void rebalance_sync_rebalance_in_progress(int current) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -3375,6 +3517,7 @@ c_code { static void rebalance_sync_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -3389,6 +3532,7 @@ c_code { static void rebalance_sync_unknown_member(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -3471,6 +3615,7 @@ c_code { static void rebalance_sync_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -3485,6 +3630,7 @@ c_code { static void rebalance_sync_illegal_generation(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -3616,6 +3762,7 @@ c_code { static void rebalance_sync_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -3634,6 +3781,7 @@ c_code { static void rebalance_sync_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -3811,7 +3959,10 @@ c_code { static void rebalance_callback_started(void) {
 
 // rebalance hears: the subscription is updated; go on
 c_code { static void rebalance_revocation_done(void) {
-  if (now.rebalance == PARTITION_REVOKED) {
+  if ((now.rebalance == PARTITION_REVOKED) && now.unwanted) {
+    /* PARTITION_REVOKED.revocation_done.1 [Q4 J2] */
+    rebalance_join_needed();
+  } else if ((now.rebalance == PARTITION_REVOKED) && !now.unwanted) {
     /* PARTITION_REVOKED.revocation_done.2 [Q4 C3 K2] */
     now.rebalance = ASSIGNING_PARTITIONS;
     /* want_follow_up */
@@ -3843,6 +3994,7 @@ c_code { static void rebalance_leave_needed(void) {
     /* UNJOINED.leave_needed.1 [L1 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
@@ -3865,6 +4017,7 @@ c_code { static void rebalance_leave_needed(void) {
     /* UNJOINED.leave_needed.2 [L1 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -3890,7 +4043,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
-    now.commit_done = 0;
+    now.commit_done = now.commit_done && now.unwanted;
     rebalance_revocation_done();
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.leaving && (now.lost ||
       ((now.identity != member) && !now.keeps))) {
@@ -3906,7 +4059,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
-    now.commit_done = 0;
+    now.commit_done = now.commit_done && now.unwanted;
     rebalance_join_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.lost &&
       (now.identity != member) && now.keeps) {
@@ -3929,7 +4082,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
-    now.commit_done = 0;
+    now.commit_done = now.commit_done && now.unwanted;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -3974,7 +4127,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
-    now.commit_done = 0;
+    now.commit_done = now.commit_done && now.unwanted;
     now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
@@ -4021,7 +4174,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
-    now.commit_done = 0;
+    now.commit_done = now.commit_done && now.unwanted;
     if ((now.fault == none) && !now.leave_asked) {
       now.fault = leaves_if_asked;
     }
@@ -4071,45 +4224,6 @@ c_code { static void rebalance_partitions_revoked(void) {
     }
   } else if ((now.rebalance == REVOKING_PARTITION) && !now.callback_running) {
     /* REVOKING_PARTITION.partitions_revoked.7 [Q1] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  }
-} }
-
-// rebalance hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
-c_code { static void rebalance_rejoin_requested(void) {
-  if ((now.rebalance == STABLE) && !now.preparing && now.owned && now.auto_commit) {
-    /* STABLE.rejoin_requested.3 [J8 M3 Q4] */
-    /* prepare_to_join */
-    now.preparing = 1;
-    /* commit */
-    now.commit_step = blocked;
-    rebalance_commit_needed();
-  } else if ((now.rebalance == STABLE) && !now.preparing && !(now.owned && now.auto_commit)) {
-    /* STABLE.rejoin_requested.4 [J8 Q4 K1] */
-    /* prepare_to_join */
-    now.preparing = 1;
-    rebalance_join_needed();
-  } else if ((now.rebalance == PREPARING_REBALANCE) && !now.follow_up) {
-    /* PREPARING_REBALANCE.rejoin_requested.1 [J1 J2] */
-    /* want_follow_up */
-    now.follow_up = 1;
-  } else if ((now.rebalance == COMPLETING_REBALANCE) && !now.follow_up) {
-    /* COMPLETING_REBALANCE.rejoin_requested.1 [J1 J2] */
-    /* want_follow_up */
-    now.follow_up = 1;
-  } else if ((now.rebalance == ASSIGNING_PARTITIONS) && !now.follow_up) {
-    /* ASSIGNING_PARTITIONS.rejoin_requested.1 [J1 J2] */
-    /* want_follow_up */
-    now.follow_up = 1;
-  }
-} }
-
-// connection hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
-c_code { static void connection_rejoin_requested(void) {
-  if (now.connection == DOWN) {
-    /* DOWN.rejoin_requested.1 [L4] */
     if (now.fault == none) {
       now.fault = illegal_event;
     }
@@ -4380,6 +4494,54 @@ c_code { static void rebalance_commit_rebalance_in_progress(int current) {
     if (now.fault == none) {
       now.fault = illegal_event;
     }
+  }
+} }
+
+// rebalance hears: subscribe() with other topics than before
+c_code { static void rebalance_subscription_changed(int takes, int retains) {
+  if ((now.rebalance == STABLE) && !now.preparing) {
+    /* STABLE.subscription_changed.1 [J2 Q4] */
+    /* note_unwanted */
+    now.unwanted = now.owned && takes;
+    now.keeps = now.owned && takes && retains;
+    now.preparing = 0;
+    /* rejoin */
+    now.follow_up = 0;
+    rebalance_rejoin_requested();
+    connection_rejoin_requested();
+  } else if ((now.rebalance == STABLE) && now.preparing && now.owned && takes && (now.commit_step != none)) {
+    /* STABLE.subscription_changed.2 [J2 Q4 Q5] */
+    now.rebalance = PREPARE_REVOCATION;
+    /* note_unwanted */
+    now.unwanted = now.owned && takes;
+    now.keeps = now.owned && takes && retains;
+    now.preparing = 0;
+    now.pending_said = 1;
+  } else if ((now.rebalance == STABLE) && now.preparing && now.owned && takes && (now.commit_step == none)) {
+    /* STABLE.subscription_changed.3 [J2 Q4 Q5] */
+    now.rebalance = PREPARE_REVOCATION;
+    /* note_unwanted */
+    now.unwanted = now.owned && takes;
+    now.keeps = now.owned && takes && retains;
+    now.preparing = 0;
+    now.pending_said = 1;
+    rebalance_revocation_prepared();
+  } else if ((now.rebalance == PREPARING_REBALANCE) && !now.follow_up) {
+    /* PREPARING_REBALANCE.subscription_changed.1 [J1 J2] */
+    /* want_follow_up */
+    now.follow_up = 1;
+  } else if ((now.rebalance == COMPLETING_REBALANCE) && !now.follow_up) {
+    /* COMPLETING_REBALANCE.subscription_changed.1 [J1 J2] */
+    /* want_follow_up */
+    now.follow_up = 1;
+  } else if (now.rebalance == ASSIGNING_PARTITIONS) {
+    /* ASSIGNING_PARTITIONS.subscription_changed.1 [J1 J2 Q4] */
+    /* want_follow_up */
+    now.follow_up = 1;
+    /* note_unwanted */
+    now.unwanted = now.owned && takes;
+    now.keeps = now.owned && takes && retains;
+    now.preparing = 0;
   }
 } }
 
@@ -4755,6 +4917,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -4797,6 +4960,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -4839,6 +5003,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -4881,6 +5046,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -4923,6 +5089,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4941,6 +5108,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4959,6 +5127,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4977,6 +5146,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4996,6 +5166,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -5039,6 +5210,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -5057,6 +5229,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose_instead */
     now.lost = 1;
     now.keeps = 0;
@@ -5075,6 +5248,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -5087,6 +5261,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -5128,6 +5303,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -5172,6 +5348,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -5215,6 +5392,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -5259,6 +5437,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -5279,6 +5458,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -5298,6 +5478,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -5317,6 +5498,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose_instead */
     now.lost = 1;
     now.keeps = 0;
@@ -5336,6 +5518,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -5350,6 +5533,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -5427,6 +5611,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -5469,6 +5654,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -5511,6 +5697,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -5553,6 +5740,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -5595,6 +5783,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -5613,6 +5802,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -5631,6 +5821,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -5649,6 +5840,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -5668,6 +5860,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -5711,6 +5904,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -5729,6 +5923,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     }
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* lose_instead */
     now.lost = 1;
     now.keeps = 0;
@@ -5747,6 +5942,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     }
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -5759,6 +5955,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     }
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -5800,6 +5997,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -5844,6 +6042,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -5887,6 +6086,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -5931,6 +6131,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -5951,6 +6152,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -5970,6 +6172,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -5989,6 +6192,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     }
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* lose_instead */
     now.lost = 1;
     now.keeps = 0;
@@ -6008,6 +6212,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     }
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -6022,6 +6227,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     }
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -6099,6 +6305,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6146,6 +6353,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6193,6 +6401,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6240,6 +6449,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6287,6 +6497,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6309,6 +6520,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6331,6 +6543,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6353,6 +6566,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6376,6 +6590,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6424,6 +6639,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6446,6 +6662,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6469,6 +6686,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6486,6 +6704,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6532,6 +6751,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6581,6 +6801,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6629,6 +6850,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6678,6 +6900,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6702,6 +6925,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6725,6 +6949,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6748,6 +6973,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6772,6 +6998,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6791,6 +7018,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6870,6 +7098,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -6905,6 +7134,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -6940,6 +7170,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -6975,6 +7206,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -7010,6 +7242,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -7046,6 +7279,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -7082,6 +7316,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -7298,6 +7533,7 @@ c_code { static void rebalance_leave_requested(void) {
     /* REVOKING_PARTITION.leave_requested.1 [C7 L2] */
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -7705,6 +7941,16 @@ c_code { static void connection_subscribed_to_topics(void) {
   }
 } }
 
+// connection hears: subscribe() with other topics than before
+c_code { static void connection_subscription_changed(void) {
+  if (now.connection == DOWN) {
+    /* DOWN.subscription_changed.1 [L4] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  }
+} }
+
 // connection hears: unsubscribe(), or close() after its commit; the server event CLOSE
 c_code { static void connection_leave_requested(void) {
   if (now.connection == DOWN) {
@@ -7842,8 +8088,83 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // rejoin_requested: the subscription changed, the leader sees other metadata, or enforceRebalance()
-       // [application]
+       // subscription_changed_not_takes_not_retains: subscribe() with other topics than before [application]
+       :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
+            now.rejoin_due = now.rejoin_due || (now.rebalance != UNJOINED);
+            now.taken = (((now.rebalance == STABLE) ||
+                (now.rebalance == ASSIGNING_PARTITIONS)) ? 0 : now.taken);
+            now.stays = (((now.rebalance == STABLE) ||
+                (now.rebalance == ASSIGNING_PARTITIONS)) ? 0 : now.stays);
+            rebalance_subscription_changed(0, 0);
+            connection_subscription_changed();
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // subscription_changed_not_takes_retains: subscribe() with other topics than before [application]
+       :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
+            now.rejoin_due = now.rejoin_due || (now.rebalance != UNJOINED);
+            now.taken = (((now.rebalance == STABLE) ||
+                (now.rebalance == ASSIGNING_PARTITIONS)) ? 0 : now.taken);
+            now.stays = (((now.rebalance == STABLE) ||
+                (now.rebalance == ASSIGNING_PARTITIONS)) ? 0 : now.stays);
+            rebalance_subscription_changed(0, 1);
+            connection_subscription_changed();
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // subscription_changed_takes_not_retains: subscribe() with other topics than before [application]
+       :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
+            now.rejoin_due = now.rejoin_due || (now.rebalance != UNJOINED);
+            now.taken = (((now.rebalance == STABLE) ||
+                (now.rebalance == ASSIGNING_PARTITIONS)) ? now.has : now.taken);
+            now.stays = (((now.rebalance == STABLE) ||
+                (now.rebalance == ASSIGNING_PARTITIONS)) ? 0 : now.stays);
+            rebalance_subscription_changed(1, 0);
+            connection_subscription_changed();
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // subscription_changed_takes_retains: subscribe() with other topics than before [application]
+       :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
+            now.rejoin_due = now.rejoin_due || (now.rebalance != UNJOINED);
+            now.taken = (((now.rebalance == STABLE) ||
+                (now.rebalance == ASSIGNING_PARTITIONS)) ? now.has : now.taken);
+            now.stays = (((now.rebalance == STABLE) ||
+                (now.rebalance == ASSIGNING_PARTITIONS)) ? now.has : now.stays);
+            rebalance_subscription_changed(1, 1);
+            connection_subscription_changed();
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // rejoin_requested: the leader sees other metadata, or enforceRebalance() [application]
        :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
             now.rejoin_due = now.rejoin_due || (now.rebalance != UNJOINED);
             rebalance_rejoin_requested();
@@ -8278,47 +8599,50 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_not_current_not_takes_not_retains_not_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_not_current_not_takes_retains_gains_not_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 0, 0, 0);
+            rebalance_sync_accepted(0, 0, 1, 1, 0);
             timeouts_turn_ended();
           } }
-       // sync_accepted_not_current_not_takes_not_retains_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_not_current_not_takes_retains_gains_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 0, 0, 1);
+            rebalance_sync_accepted(0, 0, 1, 1, 1);
             timeouts_turn_ended();
           } }
-       // sync_accepted_not_current_not_takes_retains_not_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_not_current_takes_retains_gains_not_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 0, 1, 0);
+            rebalance_sync_accepted(0, 1, 1, 1, 0);
             timeouts_turn_ended();
           } }
-       // sync_accepted_not_current_not_takes_retains_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_not_current_takes_retains_gains_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 0, 1, 1);
+            rebalance_sync_accepted(0, 1, 1, 1, 1);
             timeouts_turn_ended();
           } }
-       // sync_accepted_not_current_takes_not_retains_not_gains: SyncGroup: NONE, with the assignment [message]
-       :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 1, 0, 0);
+       // sync_accepted_current_not_takes_not_retains_not_gains_not_fits: SyncGroup: NONE, with the assignment
+       // [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 0;
+            now.taken = 0;
+            now.stays = 0;
+            now.rejoin_due = 1;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 0, 0, 0, 0);
             timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
           } }
-       // sync_accepted_not_current_takes_not_retains_gains: SyncGroup: NONE, with the assignment [message]
-       :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 1, 0, 1);
-            timeouts_turn_ended();
-          } }
-       // sync_accepted_not_current_takes_retains_not_gains: SyncGroup: NONE, with the assignment [message]
-       :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 1, 1, 0);
-            timeouts_turn_ended();
-          } }
-       // sync_accepted_not_current_takes_retains_gains: SyncGroup: NONE, with the assignment [message]
-       :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 1, 1, 1);
-            timeouts_turn_ended();
-          } }
-       // sync_accepted_current_not_takes_not_retains_not_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_not_takes_not_retains_not_gains_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -8328,7 +8652,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = now.has;
             now.commit_done = 0;
-            rebalance_sync_accepted(1, 0, 0, 0);
+            rebalance_sync_accepted(1, 0, 0, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
@@ -8339,7 +8663,29 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_not_takes_not_retains_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_not_takes_not_retains_gains_not_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 0;
+            now.taken = 0;
+            now.stays = 0;
+            now.rejoin_due = 1;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 0, 0, 1, 0);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_not_takes_not_retains_gains_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -8349,7 +8695,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = now.has;
             now.commit_done = 0;
-            rebalance_sync_accepted(1, 0, 0, 1);
+            rebalance_sync_accepted(1, 0, 0, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
@@ -8360,7 +8706,29 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_not_takes_retains_not_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_not_takes_retains_not_gains_not_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 0;
+            now.taken = 0;
+            now.stays = 0;
+            now.rejoin_due = 1;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 0, 1, 0, 0);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_not_takes_retains_not_gains_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -8370,7 +8738,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = now.has;
             now.commit_done = 0;
-            rebalance_sync_accepted(1, 0, 1, 0);
+            rebalance_sync_accepted(1, 0, 1, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
@@ -8381,7 +8749,29 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_not_takes_retains_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_not_takes_retains_gains_not_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 0;
+            now.taken = 0;
+            now.stays = 0;
+            now.rejoin_due = 1;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 0, 1, 1, 0);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_not_takes_retains_gains_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -8391,7 +8781,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = now.has;
             now.commit_done = 0;
-            rebalance_sync_accepted(1, 0, 1, 1);
+            rebalance_sync_accepted(1, 0, 1, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
@@ -8402,7 +8792,29 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_takes_not_retains_not_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_takes_not_retains_not_gains_not_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 0;
+            now.taken = now.has;
+            now.stays = 0;
+            now.rejoin_due = 1;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 1, 0, 0, 0);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_takes_not_retains_not_gains_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -8412,7 +8824,7 @@ active proctype system() {
             now.taken = now.has;
             now.stays = 0;
             now.commit_done = 0;
-            rebalance_sync_accepted(1, 1, 0, 0);
+            rebalance_sync_accepted(1, 1, 0, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
@@ -8423,7 +8835,29 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_takes_not_retains_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_takes_not_retains_gains_not_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 0;
+            now.taken = now.has;
+            now.stays = 0;
+            now.rejoin_due = 1;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 1, 0, 1, 0);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_takes_not_retains_gains_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -8433,7 +8867,7 @@ active proctype system() {
             now.taken = now.has;
             now.stays = 0;
             now.commit_done = 0;
-            rebalance_sync_accepted(1, 1, 0, 1);
+            rebalance_sync_accepted(1, 1, 0, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
@@ -8444,7 +8878,29 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_takes_retains_not_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_takes_retains_not_gains_not_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 0;
+            now.taken = now.has;
+            now.stays = now.has;
+            now.rejoin_due = 1;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 1, 1, 0, 0);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_takes_retains_not_gains_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -8454,7 +8910,7 @@ active proctype system() {
             now.taken = now.has;
             now.stays = now.has;
             now.commit_done = 0;
-            rebalance_sync_accepted(1, 1, 1, 0);
+            rebalance_sync_accepted(1, 1, 1, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
@@ -8465,7 +8921,29 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_takes_retains_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_takes_retains_gains_not_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 0;
+            now.taken = now.has;
+            now.stays = now.has;
+            now.rejoin_due = 1;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 1, 1, 1, 0);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_takes_retains_gains_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -8475,7 +8953,7 @@ active proctype system() {
             now.taken = now.has;
             now.stays = now.has;
             now.commit_done = 0;
-            rebalance_sync_accepted(1, 1, 1, 1);
+            rebalance_sync_accepted(1, 1, 1, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;

@@ -20,7 +20,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model d5bbb63d9a05778c3e5f33a542669feef4bf751729e162a95ca956b0c916eac6
+// Model 2c0a139d8cf4641bf35679dcb1daff6823aac63ad6c34902d0547c4746d6c7a1
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -87,13 +87,14 @@
 #define paused_before_revoked    58
 #define added_before_assigned    59
 #define revoked_for_cause        60
-#define taken_is_revoked         61
-#define goodbye_is_said          62
-#define revoked_is_removed       63
-#define assigned_is_enabled      64
-#define forget_then_fail         65
-#define errors_are_told          66
-#define stalled_member_leaves    67
+#define unwanted_goes_first      61
+#define taken_is_revoked         62
+#define goodbye_is_said          63
+#define revoked_is_removed       64
+#define assigned_is_enabled      65
+#define forget_then_fail         66
+#define errors_are_told          67
+#define stalled_member_leaves    68
 
 // Variables. Arrays begin at 0, members and partitions at 1: what lies at 0 is never used.
 byte timeouts = STOPPED;  // state of timeouts
@@ -106,6 +107,7 @@ bool fenced = false;  // another process has the instance id: nothing is sent un
 byte identity = none;  // nothing; a member id without a generation; both
 bool owned = false;  // partitions are assigned
 bool will_own = false;  // the assignment in hand is not empty
+bool unwanted = false;  // cooperative: something that is owned is of a topic no longer subscribed to, and goes before JoinGroup
 bool keeps = false;  // of what is owned, something stays when the revocation in progress is done
 bool join_backoff = false;  // the retry backoff before the next JoinGroup runs
 bool preparing = false;  // cooperative: the commit before JoinGroup is under way, still in STABLE
@@ -153,8 +155,8 @@ bool enable_due = false;  // the listener has heard now that partitions have com
 byte callback = none;  // the listener runs, and was told this
 bool has = false;  // it has partitions: of the last assignment, or what the last revocation left of them
 bool assigned = false;  // the last assignment is not empty
-bool taken = false;  // the last assignment takes something of what it has, and the listener has not heard so
-bool stays = false;  // the last assignment leaves it something of what it had
+bool taken = false;  // the last assignment, or subscription, takes something of what it has, and the listener has not heard so
+bool stays = false;  // the last assignment, or subscription, leaves it something of what it had
 bool suspect = false;  // what happens now says that the coordinator is gone
 byte fault = none;  // the first assertion that failed
 
@@ -363,6 +365,12 @@ byte fault = none;  // the first assertion that failed
 // Source: Kafka ConsumerCoordinator.onJoinComplete
 // Rules: C1, C3
 #define holds_revoked_for_cause (fault != revoked_for_cause)
+
+// unwanted-goes-first (invariant): A cooperative member sends no JoinGroup while it owns something of a topic
+// that it does not subscribe to any more, unless it learned of that after the last JoinGroup had become due.
+// Source: Kafka ConsumerCoordinator.onJoinPrepare
+// Rules: Q4
+#define holds_unwanted_goes_first (fault != unwanted_goes_first)
 
 // taken-is-revoked (invariant): What an assignment takes, the listener hears of before it hears of what the
 // assignment brings.
@@ -666,7 +674,7 @@ byte fault = none;  // the first assertion that failed
 
 // Says once that an invariant was violated or that a state was reached; the search goes on.
 c_code {
-  static char noted[85];
+  static char noted[86];
   static void note(int n, const char *what) {
     if (!noted[n]) { noted[n] = 1; printf("groupspec: %s\n", what); }
   }
@@ -708,57 +716,58 @@ inline look() {
   if :: !holds_paused_before_revoked -> c_code { note(31, "violated paused-before-revoked"); } :: else fi;
   if :: !holds_added_before_assigned -> c_code { note(32, "violated added-before-assigned"); } :: else fi;
   if :: !holds_revoked_for_cause -> c_code { note(33, "violated revoked-for-cause"); } :: else fi;
-  if :: !holds_taken_is_revoked -> c_code { note(34, "violated taken-is-revoked"); } :: else fi;
-  if :: !holds_goodbye_is_said -> c_code { note(35, "violated goodbye-is-said"); } :: else fi;
-  if :: !holds_revoked_is_removed -> c_code { note(36, "violated revoked-is-removed"); } :: else fi;
-  if :: !holds_assigned_is_enabled -> c_code { note(37, "violated assigned-is-enabled"); } :: else fi;
-  if :: !holds_forget_then_fail -> c_code { note(38, "violated forget-then-fail"); } :: else fi;
-  if :: !holds_errors_are_told -> c_code { note(39, "violated errors-are-told"); } :: else fi;
-  if :: !holds_stalled_member_leaves -> c_code { note(40, "violated stalled-member-leaves"); } :: else fi;
-  if :: !holds_lookup_is_out -> c_code { note(41, "violated lookup-is-out"); } :: else fi;
-  if :: !holds_need_is_pursued -> c_code { note(42, "violated need-is-pursued"); } :: else fi;
-  if :: !holds_question_is_kept -> c_code { note(43, "violated question-is-kept"); } :: else fi;
-  if :: !holds_lookup_rest_is_kept -> c_code { note(44, "violated lookup-rest-is-kept"); } :: else fi;
-  if :: !holds_due_heartbeat_is_kept -> c_code { note(45, "violated due-heartbeat-is-kept"); } :: else fi;
-  if :: !holds_late_poll_is_kept -> c_code { note(46, "violated late-poll-is-kept"); } :: else fi;
-  if :: !holds_no_need_outside -> c_code { note(47, "violated no-need-outside"); } :: else fi;
-  if :: !holds_coordinator_is_known -> c_code { note(48, "violated coordinator-is-known"); } :: else fi;
-  if :: !holds_member_needs_it -> c_code { note(49, "violated member-needs-it"); } :: else fi;
-  if :: !holds_join_is_out -> c_code { note(50, "violated join-is-out"); } :: else fi;
-  if :: !holds_sync_is_out -> c_code { note(51, "violated sync-is-out"); } :: else fi;
-  if :: !holds_wants_to_join -> c_code { note(52, "violated wants-to-join"); } :: else fi;
-  if :: !holds_join_backoff_is_kept -> c_code { note(53, "violated join-backoff-is-kept"); } :: else fi;
-  if :: !holds_announced_is_pursued -> c_code { note(54, "violated announced-is-pursued"); } :: else fi;
-  if :: !holds_prepared_joins -> c_code { note(55, "violated prepared-joins"); } :: else fi;
-  if :: !holds_follow_up_is_kept -> c_code { note(56, "violated follow-up-is-kept"); } :: else fi;
-  if :: !holds_revoked_goes_on -> c_code { note(57, "violated revoked-goes-on"); } :: else fi;
-  if :: !holds_commit_ends -> c_code { note(58, "violated commit-ends"); } :: else fi;
-  if :: !holds_commit_is_out -> c_code { note(59, "violated commit-is-out"); } :: else fi;
-  if :: !holds_commit_backoff_is_kept -> c_code { note(60, "violated commit-backoff-is-kept"); } :: else fi;
-  if :: !holds_commit_is_pursued -> c_code { note(61, "violated commit-is-pursued"); } :: else fi;
-  if :: !holds_revoke_is_due -> c_code { note(62, "violated revoke-is-due"); } :: else fi;
-  if :: !holds_assign_is_due -> c_code { note(63, "violated assign-is-due"); } :: else fi;
-  if :: !holds_told_is_enabled -> c_code { note(64, "violated told-is-enabled"); } :: else fi;
-  if :: !holds_heartbeats_run -> c_code { note(65, "violated heartbeats-run"); } :: else fi;
-  if :: !holds_heartbeat_is_out -> c_code { note(66, "violated heartbeat-is-out"); } :: else fi;
-  if :: !holds_overdue_heartbeat_waits -> c_code { note(67, "violated overdue-heartbeat-waits"); } :: else fi;
-  if :: !holds_overdue_poll_waits -> c_code { note(68, "violated overdue-poll-waits"); } :: else fi;
-  if :: !holds_may_join -> c_code { note(69, "violated may-join"); } :: else fi;
-  if :: !holds_fencing_is_final -> c_code { note(70, "violated fencing-is-final"); } :: else fi;
-  if :: !holds_identity_is_given -> c_code { note(71, "violated identity-is-given"); } :: else fi;
-  if :: !holds_lost_without_id -> c_code { note(72, "violated lost-without-id"); } :: else fi;
-  if :: !holds_leave_is_pursued -> c_code { note(73, "violated leave-is-pursued"); } :: else fi;
-  if :: !holds_callback_is_running -> c_code { note(74, "violated callback-is-running"); } :: else fi;
-  if :: !holds_callback_stays -> c_code { note(75, "violated callback-stays"); } :: else fi;
-  if :: !holds_owns_what_it_has -> c_code { note(76, "violated owns-what-it-has"); } :: else fi;
-  if :: !holds_owns_nothing_outside -> c_code { note(77, "violated owns-nothing-outside"); } :: else fi;
-  if :: !holds_lost_is_told -> c_code { note(78, "violated lost-is-told"); } :: else fi;
-  if :: holds_reaches_assigning -> c_code { note(79, "reached reaches-assigning"); } :: else fi;
-  if :: holds_reaches_lost -> c_code { note(80, "reached reaches-lost"); } :: else fi;
-  if :: holds_reaches_leaving -> c_code { note(81, "reached reaches-leaving"); } :: else fi;
-  if :: holds_reaches_second_loss -> c_code { note(82, "reached reaches-second-loss"); } :: else fi;
-  if :: holds_reaches_blocked_commit -> c_code { note(83, "reached reaches-blocked-commit"); } :: else fi;
-  if :: holds_reaches_poll_while_lost -> c_code { note(84, "reached reaches-poll-while-lost"); } :: else fi;
+  if :: !holds_unwanted_goes_first -> c_code { note(34, "violated unwanted-goes-first"); } :: else fi;
+  if :: !holds_taken_is_revoked -> c_code { note(35, "violated taken-is-revoked"); } :: else fi;
+  if :: !holds_goodbye_is_said -> c_code { note(36, "violated goodbye-is-said"); } :: else fi;
+  if :: !holds_revoked_is_removed -> c_code { note(37, "violated revoked-is-removed"); } :: else fi;
+  if :: !holds_assigned_is_enabled -> c_code { note(38, "violated assigned-is-enabled"); } :: else fi;
+  if :: !holds_forget_then_fail -> c_code { note(39, "violated forget-then-fail"); } :: else fi;
+  if :: !holds_errors_are_told -> c_code { note(40, "violated errors-are-told"); } :: else fi;
+  if :: !holds_stalled_member_leaves -> c_code { note(41, "violated stalled-member-leaves"); } :: else fi;
+  if :: !holds_lookup_is_out -> c_code { note(42, "violated lookup-is-out"); } :: else fi;
+  if :: !holds_need_is_pursued -> c_code { note(43, "violated need-is-pursued"); } :: else fi;
+  if :: !holds_question_is_kept -> c_code { note(44, "violated question-is-kept"); } :: else fi;
+  if :: !holds_lookup_rest_is_kept -> c_code { note(45, "violated lookup-rest-is-kept"); } :: else fi;
+  if :: !holds_due_heartbeat_is_kept -> c_code { note(46, "violated due-heartbeat-is-kept"); } :: else fi;
+  if :: !holds_late_poll_is_kept -> c_code { note(47, "violated late-poll-is-kept"); } :: else fi;
+  if :: !holds_no_need_outside -> c_code { note(48, "violated no-need-outside"); } :: else fi;
+  if :: !holds_coordinator_is_known -> c_code { note(49, "violated coordinator-is-known"); } :: else fi;
+  if :: !holds_member_needs_it -> c_code { note(50, "violated member-needs-it"); } :: else fi;
+  if :: !holds_join_is_out -> c_code { note(51, "violated join-is-out"); } :: else fi;
+  if :: !holds_sync_is_out -> c_code { note(52, "violated sync-is-out"); } :: else fi;
+  if :: !holds_wants_to_join -> c_code { note(53, "violated wants-to-join"); } :: else fi;
+  if :: !holds_join_backoff_is_kept -> c_code { note(54, "violated join-backoff-is-kept"); } :: else fi;
+  if :: !holds_announced_is_pursued -> c_code { note(55, "violated announced-is-pursued"); } :: else fi;
+  if :: !holds_prepared_joins -> c_code { note(56, "violated prepared-joins"); } :: else fi;
+  if :: !holds_follow_up_is_kept -> c_code { note(57, "violated follow-up-is-kept"); } :: else fi;
+  if :: !holds_revoked_goes_on -> c_code { note(58, "violated revoked-goes-on"); } :: else fi;
+  if :: !holds_commit_ends -> c_code { note(59, "violated commit-ends"); } :: else fi;
+  if :: !holds_commit_is_out -> c_code { note(60, "violated commit-is-out"); } :: else fi;
+  if :: !holds_commit_backoff_is_kept -> c_code { note(61, "violated commit-backoff-is-kept"); } :: else fi;
+  if :: !holds_commit_is_pursued -> c_code { note(62, "violated commit-is-pursued"); } :: else fi;
+  if :: !holds_revoke_is_due -> c_code { note(63, "violated revoke-is-due"); } :: else fi;
+  if :: !holds_assign_is_due -> c_code { note(64, "violated assign-is-due"); } :: else fi;
+  if :: !holds_told_is_enabled -> c_code { note(65, "violated told-is-enabled"); } :: else fi;
+  if :: !holds_heartbeats_run -> c_code { note(66, "violated heartbeats-run"); } :: else fi;
+  if :: !holds_heartbeat_is_out -> c_code { note(67, "violated heartbeat-is-out"); } :: else fi;
+  if :: !holds_overdue_heartbeat_waits -> c_code { note(68, "violated overdue-heartbeat-waits"); } :: else fi;
+  if :: !holds_overdue_poll_waits -> c_code { note(69, "violated overdue-poll-waits"); } :: else fi;
+  if :: !holds_may_join -> c_code { note(70, "violated may-join"); } :: else fi;
+  if :: !holds_fencing_is_final -> c_code { note(71, "violated fencing-is-final"); } :: else fi;
+  if :: !holds_identity_is_given -> c_code { note(72, "violated identity-is-given"); } :: else fi;
+  if :: !holds_lost_without_id -> c_code { note(73, "violated lost-without-id"); } :: else fi;
+  if :: !holds_leave_is_pursued -> c_code { note(74, "violated leave-is-pursued"); } :: else fi;
+  if :: !holds_callback_is_running -> c_code { note(75, "violated callback-is-running"); } :: else fi;
+  if :: !holds_callback_stays -> c_code { note(76, "violated callback-stays"); } :: else fi;
+  if :: !holds_owns_what_it_has -> c_code { note(77, "violated owns-what-it-has"); } :: else fi;
+  if :: !holds_owns_nothing_outside -> c_code { note(78, "violated owns-nothing-outside"); } :: else fi;
+  if :: !holds_lost_is_told -> c_code { note(79, "violated lost-is-told"); } :: else fi;
+  if :: holds_reaches_assigning -> c_code { note(80, "reached reaches-assigning"); } :: else fi;
+  if :: holds_reaches_lost -> c_code { note(81, "reached reaches-lost"); } :: else fi;
+  if :: holds_reaches_leaving -> c_code { note(82, "reached reaches-leaving"); } :: else fi;
+  if :: holds_reaches_second_loss -> c_code { note(83, "reached reaches-second-loss"); } :: else fi;
+  if :: holds_reaches_blocked_commit -> c_code { note(84, "reached reaches-blocked-commit"); } :: else fi;
+  if :: holds_reaches_poll_while_lost -> c_code { note(85, "reached reaches-poll-while-lost"); } :: else fi;
   skip
 }
 
@@ -1206,6 +1215,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1233,6 +1243,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1260,6 +1271,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1287,6 +1299,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1314,6 +1327,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1330,6 +1344,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1346,6 +1361,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1362,6 +1378,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1378,6 +1395,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1405,6 +1423,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1421,6 +1440,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     /* REVOKING_PARTITION.poll_limit_reached.1 [P1 P3 C2 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose_instead */
@@ -1449,6 +1469,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     /* REVOKING_PARTITION.poll_limit_reached.2 [P1 P3 L1 C2 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose_instead */
@@ -1466,6 +1487,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     /* REVOKING_PARTITION.poll_limit_reached.3 [P1 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     if ((now.fault == none) && !now.coordinator_known) {
@@ -1489,6 +1511,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     /* REVOKING_PARTITION.poll_limit_reached.4 [P1 L1 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     now.in_group = 0;
@@ -1500,6 +1523,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     /* ASSIGNING_PARTITIONS.poll_limit_reached.1 [P1 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     if ((now.fault == none) && !now.coordinator_known) {
@@ -1522,6 +1546,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     /* ASSIGNING_PARTITIONS.poll_limit_reached.2 [P1 L1 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     now.in_group = 0;
@@ -1710,6 +1735,8 @@ c_code { static void rebalance_join_needed(void) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -1735,6 +1762,9 @@ c_code { static void rebalance_join_needed(void) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -1748,6 +1778,8 @@ c_code { static void rebalance_join_needed(void) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -1773,6 +1805,9 @@ c_code { static void rebalance_join_needed(void) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -1785,6 +1820,8 @@ c_code { static void rebalance_join_needed(void) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -1810,6 +1847,9 @@ c_code { static void rebalance_join_needed(void) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -1823,6 +1863,8 @@ c_code { static void rebalance_join_needed(void) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -1848,6 +1890,9 @@ c_code { static void rebalance_join_needed(void) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -2138,6 +2183,8 @@ c_code { static void rebalance_join_member_id_required(int current) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -2163,6 +2210,9 @@ c_code { static void rebalance_join_member_id_required(int current) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -2224,6 +2274,8 @@ c_code { static void rebalance_join_rebalance_in_progress(int current) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -2249,6 +2301,9 @@ c_code { static void rebalance_join_rebalance_in_progress(int current) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -2309,6 +2364,7 @@ c_code { static void rebalance_join_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     rebalance_join_needed();
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.join_unknown_member.2 [J9] */
@@ -2491,6 +2547,7 @@ c_code { static void rebalance_join_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -2598,7 +2655,7 @@ c_code { static void rebalance_join_fatal(int current) {
 // rebalance hears: SyncGroup: NONE, with the assignment
 c_code { static void rebalance_sync_accepted(int current, int takes, int retains, int gains) {
   if ((now.rebalance == COMPLETING_REBALANCE) && current) {
-    /* COMPLETING_REBALANCE.sync_accepted.4 [J9 C3] */
+    /* COMPLETING_REBALANCE.sync_accepted.5 [J9 C3] */
     if ((now.fault == none) && !current) {
       now.fault = late_changes_nothing;
     }
@@ -2673,6 +2730,8 @@ c_code { static void rebalance_sync_rebalance_in_progress(int current) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -2698,6 +2757,9 @@ c_code { static void rebalance_sync_rebalance_in_progress(int current) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -2751,6 +2813,7 @@ c_code { static void rebalance_sync_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -2805,6 +2868,7 @@ c_code { static void rebalance_sync_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -2908,6 +2972,7 @@ c_code { static void rebalance_sync_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -3049,6 +3114,7 @@ c_code { static void rebalance_leave_needed(void) {
     /* UNJOINED.leave_needed.1 [L1 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
@@ -3071,6 +3137,7 @@ c_code { static void rebalance_leave_needed(void) {
     /* UNJOINED.leave_needed.2 [L1 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -3098,7 +3165,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
-    now.commit_done = 0;
+    now.commit_done = now.commit_done && now.unwanted;
     rebalance_commit_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.leaving && !now.lost &&
       (now.identity == member) && !now.auto_commit) {
@@ -3114,7 +3181,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
-    now.commit_done = 0;
+    now.commit_done = now.commit_done && now.unwanted;
     rebalance_revocation_done();
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.leaving && (now.lost ||
       ((now.identity != member) && !now.keeps))) {
@@ -3130,7 +3197,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
-    now.commit_done = 0;
+    now.commit_done = now.commit_done && now.unwanted;
     rebalance_join_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.lost &&
       (now.identity != member) && now.keeps) {
@@ -3153,7 +3220,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
-    now.commit_done = 0;
+    now.commit_done = now.commit_done && now.unwanted;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -3198,7 +3265,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
-    now.commit_done = 0;
+    now.commit_done = now.commit_done && now.unwanted;
     now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
@@ -3245,7 +3312,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
-    now.commit_done = 0;
+    now.commit_done = now.commit_done && now.unwanted;
     if ((now.fault == none) && !now.leave_asked) {
       now.fault = leaves_if_asked;
     }
@@ -3297,7 +3364,7 @@ c_code { static void rebalance_revocation_prepared(void) {
   }
 } }
 
-// rebalance hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
+// rebalance hears: the leader sees other metadata, or enforceRebalance()
 c_code { static void rebalance_rejoin_requested(void) {
   if ((now.rebalance == STABLE) && !now.preparing) {
     /* STABLE.rejoin_requested.2 [J8 Q4 Q5] */
@@ -3321,7 +3388,7 @@ c_code { static void rebalance_rejoin_requested(void) {
   }
 } }
 
-// connection hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
+// connection hears: the leader sees other metadata, or enforceRebalance()
 c_code { static void connection_rejoin_requested(void) {
   if (now.connection == DOWN) {
     /* DOWN.rejoin_requested.1 [L4] */
@@ -3576,6 +3643,54 @@ c_code { static void rebalance_commit_rebalance_in_progress(int current) {
     if (now.fault == none) {
       now.fault = illegal_event;
     }
+  }
+} }
+
+// rebalance hears: subscribe() with other topics than before
+c_code { static void rebalance_subscription_changed(int takes) {
+  if ((now.rebalance == STABLE) && !now.preparing) {
+    /* STABLE.subscription_changed.1 [J2 Q4] */
+    /* note_unwanted */
+    now.unwanted = 0;
+    now.keeps = 0;
+    now.preparing = 0;
+    /* rejoin */
+    now.follow_up = 0;
+    rebalance_rejoin_requested();
+    connection_rejoin_requested();
+  } else if ((now.rebalance == STABLE) && now.preparing && now.owned && takes && (now.commit_step != none)) {
+    /* STABLE.subscription_changed.2 [J2 Q4 Q5] */
+    now.rebalance = PREPARE_REVOCATION;
+    /* note_unwanted */
+    now.unwanted = 0;
+    now.keeps = 0;
+    now.preparing = 0;
+    now.pending_said = 1;
+  } else if ((now.rebalance == STABLE) && now.preparing && now.owned && takes && (now.commit_step == none)) {
+    /* STABLE.subscription_changed.3 [J2 Q4 Q5] */
+    now.rebalance = PREPARE_REVOCATION;
+    /* note_unwanted */
+    now.unwanted = 0;
+    now.keeps = 0;
+    now.preparing = 0;
+    now.pending_said = 1;
+    rebalance_revocation_prepared();
+  } else if ((now.rebalance == PREPARING_REBALANCE) && !now.follow_up) {
+    /* PREPARING_REBALANCE.subscription_changed.1 [J1 J2] */
+    /* want_follow_up */
+    now.follow_up = 1;
+  } else if ((now.rebalance == COMPLETING_REBALANCE) && !now.follow_up) {
+    /* COMPLETING_REBALANCE.subscription_changed.1 [J1 J2] */
+    /* want_follow_up */
+    now.follow_up = 1;
+  } else if (now.rebalance == ASSIGNING_PARTITIONS) {
+    /* ASSIGNING_PARTITIONS.subscription_changed.1 [J1 J2 Q4] */
+    /* want_follow_up */
+    now.follow_up = 1;
+    /* note_unwanted */
+    now.unwanted = 0;
+    now.keeps = 0;
+    now.preparing = 0;
   }
 } }
 
@@ -3951,6 +4066,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -3969,6 +4085,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -3987,6 +4104,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4005,6 +4123,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4024,6 +4143,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4042,6 +4162,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose_instead */
     now.lost = 1;
     now.keeps = 0;
@@ -4060,6 +4181,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -4072,6 +4194,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -4112,6 +4235,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4131,6 +4255,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4150,6 +4275,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4169,6 +4295,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose_instead */
     now.lost = 1;
     now.keeps = 0;
@@ -4188,6 +4315,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -4202,6 +4330,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -4279,6 +4408,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4297,6 +4427,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4315,6 +4446,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4333,6 +4465,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4352,6 +4485,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4370,6 +4504,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     }
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* lose_instead */
     now.lost = 1;
     now.keeps = 0;
@@ -4388,6 +4523,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     }
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -4400,6 +4536,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     }
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -4440,6 +4577,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4459,6 +4597,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4478,6 +4617,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4497,6 +4637,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     }
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* lose_instead */
     now.lost = 1;
     now.keeps = 0;
@@ -4516,6 +4657,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     }
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -4530,6 +4672,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     }
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -4607,6 +4750,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4629,6 +4773,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4651,6 +4796,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4673,6 +4819,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4696,6 +4843,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4718,6 +4866,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4741,6 +4890,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4758,6 +4908,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4803,6 +4954,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4826,6 +4978,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4849,6 +5002,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4872,6 +5026,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4896,6 +5051,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4915,6 +5071,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4994,6 +5151,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -5029,6 +5187,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -5064,6 +5223,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -5099,6 +5259,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -5134,6 +5295,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -5170,6 +5332,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -5206,6 +5369,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -5422,6 +5586,7 @@ c_code { static void rebalance_leave_requested(void) {
     /* REVOKING_PARTITION.leave_requested.1 [C7 L2] */
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -5829,6 +5994,16 @@ c_code { static void connection_subscribed_to_topics(void) {
   }
 } }
 
+// connection hears: subscribe() with other topics than before
+c_code { static void connection_subscription_changed(void) {
+  if (now.connection == DOWN) {
+    /* DOWN.subscription_changed.1 [L4] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  }
+} }
+
 // connection hears: unsubscribe(), or close() after its commit; the server event CLOSE
 c_code { static void connection_leave_requested(void) {
   if (now.connection == DOWN) {
@@ -5966,8 +6141,67 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // rejoin_requested: the subscription changed, the leader sees other metadata, or enforceRebalance()
-       // [application]
+       // subscription_changed_not_takes_not_retains: subscribe() with other topics than before [application]
+       :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
+            now.rejoin_due = now.rejoin_due || (now.rebalance != UNJOINED);
+            rebalance_subscription_changed(0);
+            connection_subscription_changed();
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // subscription_changed_not_takes_retains: subscribe() with other topics than before [application]
+       :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
+            now.rejoin_due = now.rejoin_due || (now.rebalance != UNJOINED);
+            rebalance_subscription_changed(0);
+            connection_subscription_changed();
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // subscription_changed_takes_not_retains: subscribe() with other topics than before [application]
+       :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
+            now.rejoin_due = now.rejoin_due || (now.rebalance != UNJOINED);
+            rebalance_subscription_changed(1);
+            connection_subscription_changed();
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // subscription_changed_takes_retains: subscribe() with other topics than before [application]
+       :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
+            now.rejoin_due = now.rejoin_due || (now.rebalance != UNJOINED);
+            rebalance_subscription_changed(1);
+            connection_subscription_changed();
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // rejoin_requested: the leader sees other metadata, or enforceRebalance() [application]
        :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
             now.rejoin_due = now.rejoin_due || (now.rebalance != UNJOINED);
             rebalance_rejoin_requested();
@@ -6396,47 +6630,13 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_not_current_not_takes_not_retains_not_gains: SyncGroup: NONE, with the assignment [message]
-       :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 0, 0, 0);
-            timeouts_turn_ended();
-          } }
-       // sync_accepted_not_current_not_takes_not_retains_gains: SyncGroup: NONE, with the assignment [message]
-       :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 0, 0, 1);
-            timeouts_turn_ended();
-          } }
-       // sync_accepted_not_current_not_takes_retains_not_gains: SyncGroup: NONE, with the assignment [message]
-       :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 0, 1, 0);
-            timeouts_turn_ended();
-          } }
-       // sync_accepted_not_current_not_takes_retains_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_not_current_not_takes_retains_gains_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) -> c_code {
             rebalance_sync_accepted(0, 0, 1, 1);
             timeouts_turn_ended();
           } }
-       // sync_accepted_not_current_takes_not_retains_not_gains: SyncGroup: NONE, with the assignment [message]
-       :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 1, 0, 0);
-            timeouts_turn_ended();
-          } }
-       // sync_accepted_not_current_takes_not_retains_gains: SyncGroup: NONE, with the assignment [message]
-       :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 1, 0, 1);
-            timeouts_turn_ended();
-          } }
-       // sync_accepted_not_current_takes_retains_not_gains: SyncGroup: NONE, with the assignment [message]
-       :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 1, 1, 0);
-            timeouts_turn_ended();
-          } }
-       // sync_accepted_not_current_takes_retains_gains: SyncGroup: NONE, with the assignment [message]
-       :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 1, 1, 1);
-            timeouts_turn_ended();
-          } }
-       // sync_accepted_current_not_takes_not_retains_not_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_not_takes_not_retains_not_gains_not_fits: SyncGroup: NONE, with the assignment
+       // [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -6457,7 +6657,28 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_not_takes_not_retains_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_not_takes_not_retains_not_gains_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = now.has;
+            now.taken = 0;
+            now.stays = now.has;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 0, 0, 0);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_not_takes_not_retains_gains_not_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -6478,7 +6699,28 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_not_takes_retains_not_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_not_takes_not_retains_gains_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 1;
+            now.taken = 0;
+            now.stays = now.has;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 0, 0, 1);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_not_takes_retains_not_gains_not_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -6499,7 +6741,28 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_not_takes_retains_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_not_takes_retains_not_gains_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = now.has;
+            now.taken = 0;
+            now.stays = now.has;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 0, 1, 0);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_not_takes_retains_gains_not_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -6520,7 +6783,28 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_takes_not_retains_not_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_not_takes_retains_gains_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 1;
+            now.taken = 0;
+            now.stays = now.has;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 0, 1, 1);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_takes_not_retains_not_gains_not_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -6541,7 +6825,28 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_takes_not_retains_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_takes_not_retains_not_gains_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 0;
+            now.taken = now.has;
+            now.stays = 0;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 1, 0, 0);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_takes_not_retains_gains_not_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -6562,7 +6867,28 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_takes_retains_not_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_takes_not_retains_gains_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 1;
+            now.taken = now.has;
+            now.stays = 0;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 1, 0, 1);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_takes_retains_not_gains_not_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -6583,7 +6909,49 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_takes_retains_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_takes_retains_not_gains_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = now.has;
+            now.taken = now.has;
+            now.stays = now.has;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 1, 1, 0);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_takes_retains_gains_not_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 1;
+            now.taken = now.has;
+            now.stays = now.has;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 1, 1, 1);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_takes_retains_gains_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&

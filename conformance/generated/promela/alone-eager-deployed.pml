@@ -20,7 +20,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 385160b0b5af107845aebc05707f8c75d5cf7f29f19028bbabbcc8b7073c5bf1
+// Model 69c779d4650dcba4661562e6a2ddeb0e04d81214cdcbe3c0c07cf991a35b0ad3
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -87,13 +87,14 @@
 #define paused_before_revoked    58
 #define added_before_assigned    59
 #define revoked_for_cause        60
-#define taken_is_revoked         61
-#define goodbye_is_said          62
-#define revoked_is_removed       63
-#define assigned_is_enabled      64
-#define forget_then_fail         65
-#define errors_are_told          66
-#define stalled_member_leaves    67
+#define unwanted_goes_first      61
+#define taken_is_revoked         62
+#define goodbye_is_said          63
+#define revoked_is_removed       64
+#define assigned_is_enabled      65
+#define forget_then_fail         66
+#define errors_are_told          67
+#define stalled_member_leaves    68
 
 // Variables. Arrays begin at 0, members and partitions at 1: what lies at 0 is never used.
 byte timeouts = STOPPED;  // state of timeouts
@@ -106,6 +107,7 @@ bool fenced = false;  // another process has the instance id: nothing is sent un
 byte identity = none;  // nothing; a member id without a generation; both
 bool owned = false;  // partitions are assigned
 bool will_own = false;  // the assignment in hand is not empty
+bool unwanted = false;  // cooperative: something that is owned is of a topic no longer subscribed to, and goes before JoinGroup
 bool keeps = false;  // of what is owned, something stays when the revocation in progress is done
 bool join_backoff = false;  // the retry backoff before the next JoinGroup runs
 bool preparing = false;  // cooperative: the commit before JoinGroup is under way, still in STABLE
@@ -153,8 +155,8 @@ bool enable_due = false;  // the listener has heard now that partitions have com
 byte callback = none;  // the listener runs, and was told this
 bool has = false;  // it has partitions: of the last assignment, or what the last revocation left of them
 bool assigned = false;  // the last assignment is not empty
-bool taken = false;  // the last assignment takes something of what it has, and the listener has not heard so
-bool stays = false;  // the last assignment leaves it something of what it had
+bool taken = false;  // the last assignment, or subscription, takes something of what it has, and the listener has not heard so
+bool stays = false;  // the last assignment, or subscription, leaves it something of what it had
 bool suspect = false;  // what happens now says that the coordinator is gone
 byte fault = none;  // the first assertion that failed
 
@@ -363,6 +365,12 @@ byte fault = none;  // the first assertion that failed
 // Source: Kafka ConsumerCoordinator.onJoinComplete
 // Rules: C1, C3
 #define holds_revoked_for_cause (fault != revoked_for_cause)
+
+// unwanted-goes-first (invariant): A cooperative member sends no JoinGroup while it owns something of a topic
+// that it does not subscribe to any more, unless it learned of that after the last JoinGroup had become due.
+// Source: Kafka ConsumerCoordinator.onJoinPrepare
+// Rules: Q4
+#define holds_unwanted_goes_first (fault != unwanted_goes_first)
 
 // taken-is-revoked (invariant): What an assignment takes, the listener hears of before it hears of what the
 // assignment brings.
@@ -672,7 +680,7 @@ byte fault = none;  // the first assertion that failed
 
 // Says once that an invariant was violated or that a state was reached; the search goes on.
 c_code {
-  static char noted[86];
+  static char noted[87];
   static void note(int n, const char *what) {
     if (!noted[n]) { noted[n] = 1; printf("groupspec: %s\n", what); }
   }
@@ -714,58 +722,59 @@ inline look() {
   if :: !holds_paused_before_revoked -> c_code { note(31, "violated paused-before-revoked"); } :: else fi;
   if :: !holds_added_before_assigned -> c_code { note(32, "violated added-before-assigned"); } :: else fi;
   if :: !holds_revoked_for_cause -> c_code { note(33, "violated revoked-for-cause"); } :: else fi;
-  if :: !holds_taken_is_revoked -> c_code { note(34, "violated taken-is-revoked"); } :: else fi;
-  if :: !holds_goodbye_is_said -> c_code { note(35, "violated goodbye-is-said"); } :: else fi;
-  if :: !holds_revoked_is_removed -> c_code { note(36, "violated revoked-is-removed"); } :: else fi;
-  if :: !holds_assigned_is_enabled -> c_code { note(37, "violated assigned-is-enabled"); } :: else fi;
-  if :: !holds_forget_then_fail -> c_code { note(38, "violated forget-then-fail"); } :: else fi;
-  if :: !holds_errors_are_told -> c_code { note(39, "violated errors-are-told"); } :: else fi;
-  if :: !holds_stalled_member_leaves -> c_code { note(40, "violated stalled-member-leaves"); } :: else fi;
-  if :: !holds_lookup_is_out -> c_code { note(41, "violated lookup-is-out"); } :: else fi;
-  if :: !holds_need_is_pursued -> c_code { note(42, "violated need-is-pursued"); } :: else fi;
-  if :: !holds_question_is_kept -> c_code { note(43, "violated question-is-kept"); } :: else fi;
-  if :: !holds_lookup_rest_is_kept -> c_code { note(44, "violated lookup-rest-is-kept"); } :: else fi;
-  if :: !holds_due_heartbeat_is_kept -> c_code { note(45, "violated due-heartbeat-is-kept"); } :: else fi;
-  if :: !holds_late_poll_is_kept -> c_code { note(46, "violated late-poll-is-kept"); } :: else fi;
-  if :: !holds_no_need_outside -> c_code { note(47, "violated no-need-outside"); } :: else fi;
-  if :: !holds_coordinator_is_known -> c_code { note(48, "violated coordinator-is-known"); } :: else fi;
-  if :: !holds_member_needs_it -> c_code { note(49, "violated member-needs-it"); } :: else fi;
-  if :: !holds_join_is_out -> c_code { note(50, "violated join-is-out"); } :: else fi;
-  if :: !holds_sync_is_out -> c_code { note(51, "violated sync-is-out"); } :: else fi;
-  if :: !holds_wants_to_join -> c_code { note(52, "violated wants-to-join"); } :: else fi;
-  if :: !holds_join_backoff_is_kept -> c_code { note(53, "violated join-backoff-is-kept"); } :: else fi;
-  if :: !holds_announced_is_pursued -> c_code { note(54, "violated announced-is-pursued"); } :: else fi;
-  if :: !holds_prepared_joins -> c_code { note(55, "violated prepared-joins"); } :: else fi;
-  if :: !holds_follow_up_is_kept -> c_code { note(56, "violated follow-up-is-kept"); } :: else fi;
-  if :: !holds_revoked_goes_on -> c_code { note(57, "violated revoked-goes-on"); } :: else fi;
-  if :: !holds_commit_ends -> c_code { note(58, "violated commit-ends"); } :: else fi;
-  if :: !holds_commit_is_out -> c_code { note(59, "violated commit-is-out"); } :: else fi;
-  if :: !holds_commit_backoff_is_kept -> c_code { note(60, "violated commit-backoff-is-kept"); } :: else fi;
-  if :: !holds_commit_is_pursued -> c_code { note(61, "violated commit-is-pursued"); } :: else fi;
-  if :: !holds_revoke_is_due -> c_code { note(62, "violated revoke-is-due"); } :: else fi;
-  if :: !holds_assign_is_due -> c_code { note(63, "violated assign-is-due"); } :: else fi;
-  if :: !holds_told_is_enabled -> c_code { note(64, "violated told-is-enabled"); } :: else fi;
-  if :: !holds_heartbeats_run -> c_code { note(65, "violated heartbeats-run"); } :: else fi;
-  if :: !holds_heartbeat_is_out -> c_code { note(66, "violated heartbeat-is-out"); } :: else fi;
-  if :: !holds_overdue_heartbeat_waits -> c_code { note(67, "violated overdue-heartbeat-waits"); } :: else fi;
-  if :: !holds_overdue_poll_waits -> c_code { note(68, "violated overdue-poll-waits"); } :: else fi;
-  if :: !holds_may_join -> c_code { note(69, "violated may-join"); } :: else fi;
-  if :: !holds_fencing_is_final -> c_code { note(70, "violated fencing-is-final"); } :: else fi;
-  if :: !holds_identity_is_given -> c_code { note(71, "violated identity-is-given"); } :: else fi;
-  if :: !holds_lost_without_id -> c_code { note(72, "violated lost-without-id"); } :: else fi;
-  if :: !holds_leave_is_pursued -> c_code { note(73, "violated leave-is-pursued"); } :: else fi;
-  if :: !holds_callback_is_running -> c_code { note(74, "violated callback-is-running"); } :: else fi;
-  if :: !holds_callback_stays -> c_code { note(75, "violated callback-stays"); } :: else fi;
-  if :: !holds_owns_what_it_has -> c_code { note(76, "violated owns-what-it-has"); } :: else fi;
-  if :: !holds_owns_nothing_outside -> c_code { note(77, "violated owns-nothing-outside"); } :: else fi;
-  if :: !holds_eager_gives_up_first -> c_code { note(78, "violated eager-gives-up-first"); } :: else fi;
-  if :: !holds_lost_is_told -> c_code { note(79, "violated lost-is-told"); } :: else fi;
-  if :: holds_reaches_assigning -> c_code { note(80, "reached reaches-assigning"); } :: else fi;
-  if :: holds_reaches_lost -> c_code { note(81, "reached reaches-lost"); } :: else fi;
-  if :: holds_reaches_leaving -> c_code { note(82, "reached reaches-leaving"); } :: else fi;
-  if :: holds_reaches_second_loss -> c_code { note(83, "reached reaches-second-loss"); } :: else fi;
-  if :: holds_reaches_blocked_commit -> c_code { note(84, "reached reaches-blocked-commit"); } :: else fi;
-  if :: holds_reaches_poll_while_lost -> c_code { note(85, "reached reaches-poll-while-lost"); } :: else fi;
+  if :: !holds_unwanted_goes_first -> c_code { note(34, "violated unwanted-goes-first"); } :: else fi;
+  if :: !holds_taken_is_revoked -> c_code { note(35, "violated taken-is-revoked"); } :: else fi;
+  if :: !holds_goodbye_is_said -> c_code { note(36, "violated goodbye-is-said"); } :: else fi;
+  if :: !holds_revoked_is_removed -> c_code { note(37, "violated revoked-is-removed"); } :: else fi;
+  if :: !holds_assigned_is_enabled -> c_code { note(38, "violated assigned-is-enabled"); } :: else fi;
+  if :: !holds_forget_then_fail -> c_code { note(39, "violated forget-then-fail"); } :: else fi;
+  if :: !holds_errors_are_told -> c_code { note(40, "violated errors-are-told"); } :: else fi;
+  if :: !holds_stalled_member_leaves -> c_code { note(41, "violated stalled-member-leaves"); } :: else fi;
+  if :: !holds_lookup_is_out -> c_code { note(42, "violated lookup-is-out"); } :: else fi;
+  if :: !holds_need_is_pursued -> c_code { note(43, "violated need-is-pursued"); } :: else fi;
+  if :: !holds_question_is_kept -> c_code { note(44, "violated question-is-kept"); } :: else fi;
+  if :: !holds_lookup_rest_is_kept -> c_code { note(45, "violated lookup-rest-is-kept"); } :: else fi;
+  if :: !holds_due_heartbeat_is_kept -> c_code { note(46, "violated due-heartbeat-is-kept"); } :: else fi;
+  if :: !holds_late_poll_is_kept -> c_code { note(47, "violated late-poll-is-kept"); } :: else fi;
+  if :: !holds_no_need_outside -> c_code { note(48, "violated no-need-outside"); } :: else fi;
+  if :: !holds_coordinator_is_known -> c_code { note(49, "violated coordinator-is-known"); } :: else fi;
+  if :: !holds_member_needs_it -> c_code { note(50, "violated member-needs-it"); } :: else fi;
+  if :: !holds_join_is_out -> c_code { note(51, "violated join-is-out"); } :: else fi;
+  if :: !holds_sync_is_out -> c_code { note(52, "violated sync-is-out"); } :: else fi;
+  if :: !holds_wants_to_join -> c_code { note(53, "violated wants-to-join"); } :: else fi;
+  if :: !holds_join_backoff_is_kept -> c_code { note(54, "violated join-backoff-is-kept"); } :: else fi;
+  if :: !holds_announced_is_pursued -> c_code { note(55, "violated announced-is-pursued"); } :: else fi;
+  if :: !holds_prepared_joins -> c_code { note(56, "violated prepared-joins"); } :: else fi;
+  if :: !holds_follow_up_is_kept -> c_code { note(57, "violated follow-up-is-kept"); } :: else fi;
+  if :: !holds_revoked_goes_on -> c_code { note(58, "violated revoked-goes-on"); } :: else fi;
+  if :: !holds_commit_ends -> c_code { note(59, "violated commit-ends"); } :: else fi;
+  if :: !holds_commit_is_out -> c_code { note(60, "violated commit-is-out"); } :: else fi;
+  if :: !holds_commit_backoff_is_kept -> c_code { note(61, "violated commit-backoff-is-kept"); } :: else fi;
+  if :: !holds_commit_is_pursued -> c_code { note(62, "violated commit-is-pursued"); } :: else fi;
+  if :: !holds_revoke_is_due -> c_code { note(63, "violated revoke-is-due"); } :: else fi;
+  if :: !holds_assign_is_due -> c_code { note(64, "violated assign-is-due"); } :: else fi;
+  if :: !holds_told_is_enabled -> c_code { note(65, "violated told-is-enabled"); } :: else fi;
+  if :: !holds_heartbeats_run -> c_code { note(66, "violated heartbeats-run"); } :: else fi;
+  if :: !holds_heartbeat_is_out -> c_code { note(67, "violated heartbeat-is-out"); } :: else fi;
+  if :: !holds_overdue_heartbeat_waits -> c_code { note(68, "violated overdue-heartbeat-waits"); } :: else fi;
+  if :: !holds_overdue_poll_waits -> c_code { note(69, "violated overdue-poll-waits"); } :: else fi;
+  if :: !holds_may_join -> c_code { note(70, "violated may-join"); } :: else fi;
+  if :: !holds_fencing_is_final -> c_code { note(71, "violated fencing-is-final"); } :: else fi;
+  if :: !holds_identity_is_given -> c_code { note(72, "violated identity-is-given"); } :: else fi;
+  if :: !holds_lost_without_id -> c_code { note(73, "violated lost-without-id"); } :: else fi;
+  if :: !holds_leave_is_pursued -> c_code { note(74, "violated leave-is-pursued"); } :: else fi;
+  if :: !holds_callback_is_running -> c_code { note(75, "violated callback-is-running"); } :: else fi;
+  if :: !holds_callback_stays -> c_code { note(76, "violated callback-stays"); } :: else fi;
+  if :: !holds_owns_what_it_has -> c_code { note(77, "violated owns-what-it-has"); } :: else fi;
+  if :: !holds_owns_nothing_outside -> c_code { note(78, "violated owns-nothing-outside"); } :: else fi;
+  if :: !holds_eager_gives_up_first -> c_code { note(79, "violated eager-gives-up-first"); } :: else fi;
+  if :: !holds_lost_is_told -> c_code { note(80, "violated lost-is-told"); } :: else fi;
+  if :: holds_reaches_assigning -> c_code { note(81, "reached reaches-assigning"); } :: else fi;
+  if :: holds_reaches_lost -> c_code { note(82, "reached reaches-lost"); } :: else fi;
+  if :: holds_reaches_leaving -> c_code { note(83, "reached reaches-leaving"); } :: else fi;
+  if :: holds_reaches_second_loss -> c_code { note(84, "reached reaches-second-loss"); } :: else fi;
+  if :: holds_reaches_blocked_commit -> c_code { note(85, "reached reaches-blocked-commit"); } :: else fi;
+  if :: holds_reaches_poll_while_lost -> c_code { note(86, "reached reaches-poll-while-lost"); } :: else fi;
   skip
 }
 
@@ -1223,6 +1232,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose */
@@ -1275,6 +1285,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose */
@@ -1327,6 +1338,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose */
@@ -1379,6 +1391,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose */
@@ -1431,6 +1444,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose */
@@ -1472,6 +1486,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose */
@@ -1513,6 +1528,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose */
@@ -1554,6 +1570,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose */
@@ -1595,6 +1612,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1622,6 +1640,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1649,6 +1668,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1676,6 +1696,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1703,6 +1724,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1719,6 +1741,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1735,6 +1758,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1751,6 +1775,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1768,6 +1793,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose */
@@ -1820,6 +1846,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose */
@@ -1862,6 +1889,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1890,6 +1918,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1906,6 +1935,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     /* REVOKING_PARTITION.poll_limit_reached.1 [P1 P3 C2 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose_instead */
@@ -1934,6 +1964,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     /* REVOKING_PARTITION.poll_limit_reached.2 [P1 P3 L1 C2 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose_instead */
@@ -1951,6 +1982,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     /* REVOKING_PARTITION.poll_limit_reached.3 [P1 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     if ((now.fault == none) && !now.coordinator_known) {
@@ -1974,6 +2006,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     /* REVOKING_PARTITION.poll_limit_reached.4 [P1 L1 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     now.in_group = 0;
@@ -1985,6 +2018,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     /* ASSIGNING_PARTITIONS.poll_limit_reached.1 [P1 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     if ((now.fault == none) && !now.coordinator_known) {
@@ -2007,6 +2041,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     /* ASSIGNING_PARTITIONS.poll_limit_reached.2 [P1 L1 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     now.in_group = 0;
@@ -2195,6 +2230,8 @@ c_code { static void rebalance_join_needed(void) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -2220,6 +2257,9 @@ c_code { static void rebalance_join_needed(void) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -2233,6 +2273,8 @@ c_code { static void rebalance_join_needed(void) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -2258,6 +2300,9 @@ c_code { static void rebalance_join_needed(void) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -2270,6 +2315,8 @@ c_code { static void rebalance_join_needed(void) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -2295,6 +2342,9 @@ c_code { static void rebalance_join_needed(void) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -2308,6 +2358,8 @@ c_code { static void rebalance_join_needed(void) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -2333,6 +2385,9 @@ c_code { static void rebalance_join_needed(void) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -2626,6 +2681,8 @@ c_code { static void rebalance_join_member_id_required(int current) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -2651,6 +2708,9 @@ c_code { static void rebalance_join_member_id_required(int current) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -2712,6 +2772,8 @@ c_code { static void rebalance_join_rebalance_in_progress(int current) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -2737,6 +2799,9 @@ c_code { static void rebalance_join_rebalance_in_progress(int current) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -2797,6 +2862,7 @@ c_code { static void rebalance_join_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     rebalance_join_needed();
   } else if ((now.rebalance == PREPARING_REBALANCE) && current && now.polled && now.coordinator_known &&
       !now.join_backoff && now.owned) {
@@ -2807,6 +2873,7 @@ c_code { static void rebalance_join_unknown_member(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -3022,6 +3089,7 @@ c_code { static void rebalance_join_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -3036,6 +3104,7 @@ c_code { static void rebalance_join_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -3174,9 +3243,83 @@ c_code { static void rebalance_join_fatal(int current) {
   }
 } }
 
+// rebalance hears: nothing has to be committed first
+c_code { static void rebalance_revocation_prepared(void) {
+  if (now.rebalance == PREPARE_REVOCATION) {
+    /* PREPARE_REVOCATION.revocation_prepared.1 [Q4] */
+    now.rebalance = REVOKING_PARTITION;
+    /* send_revoke_partitions */
+    now.lost = 0;
+    now.callback_running = 0;
+    if ((now.fault == none) && !(!now.revoke_due)) {
+      now.fault = callbacks_alternate;
+    }
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
+      now.fault = revoked_for_cause;
+    }
+    if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
+      now.fault = lost_was_owned;
+    }
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+      now.fault = lost_by_losing;
+    }
+    if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
+        now.leaving)) {
+      now.fault = commit_comes_first;
+    }
+    now.revoke_due = 1;
+  }
+} }
+
+// rebalance hears: the leader sees other metadata, or enforceRebalance()
+c_code { static void rebalance_rejoin_requested(void) {
+  if ((now.rebalance == STABLE) && !now.preparing && now.owned && now.auto_commit) {
+    /* STABLE.rejoin_requested.1 [J8 M3 Q4 Q5] */
+    now.rebalance = PREPARE_REVOCATION;
+    /* pause_owned */
+    now.keeps = 0;
+    /* commit */
+    now.commit_step = blocked;
+    now.pending_said = 1;
+    rebalance_commit_needed();
+  } else if ((now.rebalance == STABLE) && !now.preparing && !(now.owned && now.auto_commit)) {
+    /* STABLE.rejoin_requested.2 [J8 Q4 Q5] */
+    now.rebalance = PREPARE_REVOCATION;
+    /* pause_owned */
+    now.keeps = 0;
+    now.pending_said = 1;
+    rebalance_revocation_prepared();
+  } else if ((now.rebalance == PREPARING_REBALANCE) && !now.follow_up) {
+    /* PREPARING_REBALANCE.rejoin_requested.1 [J1 J2] */
+    /* want_follow_up */
+    now.follow_up = 1;
+  } else if ((now.rebalance == COMPLETING_REBALANCE) && !now.follow_up) {
+    /* COMPLETING_REBALANCE.rejoin_requested.1 [J1 J2] */
+    /* want_follow_up */
+    now.follow_up = 1;
+  } else if ((now.rebalance == ASSIGNING_PARTITIONS) && !now.follow_up) {
+    /* ASSIGNING_PARTITIONS.rejoin_requested.1 [J1 J2] */
+    /* want_follow_up */
+    now.follow_up = 1;
+  }
+} }
+
+// connection hears: the leader sees other metadata, or enforceRebalance()
+c_code { static void connection_rejoin_requested(void) {
+  if (now.connection == DOWN) {
+    /* DOWN.rejoin_requested.1 [L4] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  }
+} }
+
 // rebalance hears: SyncGroup: NONE, with the assignment
-c_code { static void rebalance_sync_accepted(int current, int gains) {
-  if ((now.rebalance == COMPLETING_REBALANCE) && current) {
+c_code { static void rebalance_sync_accepted(int current, int gains, int fits) {
+  if ((now.rebalance == COMPLETING_REBALANCE) && current && fits) {
     /* COMPLETING_REBALANCE.sync_accepted.1 [J9 Q4 C3] */
     if ((now.fault == none) && !current) {
       now.fault = late_changes_nothing;
@@ -3199,6 +3342,20 @@ c_code { static void rebalance_sync_accepted(int current, int gains) {
       now.fault = taken_is_revoked;
     }
     now.assign_due = 1;
+  } else if ((now.rebalance == COMPLETING_REBALANCE) && current && !fits) {
+    /* COMPLETING_REBALANCE.sync_accepted.4 [J1 J2] */
+    if ((now.fault == none) && !current) {
+      now.fault = late_changes_nothing;
+    }
+    now.rebalance = STABLE;
+    /* note_unwanted */
+    now.unwanted = 0;
+    now.keeps = 0;
+    now.preparing = 0;
+    /* rejoin */
+    now.follow_up = 0;
+    rebalance_rejoin_requested();
+    connection_rejoin_requested();
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.sync_accepted.2 [J9] */
     if (now.fault == none) {
@@ -3249,6 +3406,8 @@ c_code { static void rebalance_sync_rebalance_in_progress(int current) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -3274,6 +3433,9 @@ c_code { static void rebalance_sync_rebalance_in_progress(int current) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -3327,6 +3489,7 @@ c_code { static void rebalance_sync_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -3341,6 +3504,7 @@ c_code { static void rebalance_sync_unknown_member(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -3423,6 +3587,7 @@ c_code { static void rebalance_sync_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -3437,6 +3602,7 @@ c_code { static void rebalance_sync_illegal_generation(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -3568,6 +3734,7 @@ c_code { static void rebalance_sync_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -3586,6 +3753,7 @@ c_code { static void rebalance_sync_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -3775,6 +3943,7 @@ c_code { static void rebalance_leave_needed(void) {
     /* UNJOINED.leave_needed.1 [L1 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
@@ -3797,6 +3966,7 @@ c_code { static void rebalance_leave_needed(void) {
     /* UNJOINED.leave_needed.2 [L1 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -3822,7 +3992,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
-    now.commit_done = 0;
+    now.commit_done = now.commit_done && now.unwanted;
     rebalance_revocation_done();
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.leaving && (now.lost ||
       ((now.identity != member) && !now.keeps))) {
@@ -3838,7 +4008,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
-    now.commit_done = 0;
+    now.commit_done = now.commit_done && now.unwanted;
     rebalance_join_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.lost &&
       (now.identity != member) && now.keeps) {
@@ -3861,7 +4031,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
-    now.commit_done = 0;
+    now.commit_done = now.commit_done && now.unwanted;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -3906,7 +4076,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
-    now.commit_done = 0;
+    now.commit_done = now.commit_done && now.unwanted;
     now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
@@ -3953,7 +4123,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
-    now.commit_done = 0;
+    now.commit_done = now.commit_done && now.unwanted;
     if ((now.fault == none) && !now.leave_asked) {
       now.fault = leaves_if_asked;
     }
@@ -4003,80 +4173,6 @@ c_code { static void rebalance_partitions_revoked(void) {
     }
   } else if ((now.rebalance == REVOKING_PARTITION) && !now.callback_running) {
     /* REVOKING_PARTITION.partitions_revoked.7 [Q1] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  }
-} }
-
-// rebalance hears: nothing has to be committed first
-c_code { static void rebalance_revocation_prepared(void) {
-  if (now.rebalance == PREPARE_REVOCATION) {
-    /* PREPARE_REVOCATION.revocation_prepared.1 [Q4] */
-    now.rebalance = REVOKING_PARTITION;
-    /* send_revoke_partitions */
-    now.lost = 0;
-    now.callback_running = 0;
-    if ((now.fault == none) && !(!now.revoke_due)) {
-      now.fault = callbacks_alternate;
-    }
-    if ((now.fault == none) && !now.pending_said) {
-      now.fault = paused_before_revoked;
-    }
-    if ((now.fault == none) && !(now.taken || now.lost || now.leaving || now.rejoin_due)) {
-      now.fault = revoked_for_cause;
-    }
-    if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
-      now.fault = lost_was_owned;
-    }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
-      now.fault = lost_by_losing;
-    }
-    if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
-        now.leaving)) {
-      now.fault = commit_comes_first;
-    }
-    now.revoke_due = 1;
-  }
-} }
-
-// rebalance hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
-c_code { static void rebalance_rejoin_requested(void) {
-  if ((now.rebalance == STABLE) && !now.preparing && now.owned && now.auto_commit) {
-    /* STABLE.rejoin_requested.1 [J8 M3 Q4 Q5] */
-    now.rebalance = PREPARE_REVOCATION;
-    /* pause_owned */
-    now.keeps = 0;
-    /* commit */
-    now.commit_step = blocked;
-    now.pending_said = 1;
-    rebalance_commit_needed();
-  } else if ((now.rebalance == STABLE) && !now.preparing && !(now.owned && now.auto_commit)) {
-    /* STABLE.rejoin_requested.2 [J8 Q4 Q5] */
-    now.rebalance = PREPARE_REVOCATION;
-    /* pause_owned */
-    now.keeps = 0;
-    now.pending_said = 1;
-    rebalance_revocation_prepared();
-  } else if ((now.rebalance == PREPARING_REBALANCE) && !now.follow_up) {
-    /* PREPARING_REBALANCE.rejoin_requested.1 [J1 J2] */
-    /* want_follow_up */
-    now.follow_up = 1;
-  } else if ((now.rebalance == COMPLETING_REBALANCE) && !now.follow_up) {
-    /* COMPLETING_REBALANCE.rejoin_requested.1 [J1 J2] */
-    /* want_follow_up */
-    now.follow_up = 1;
-  } else if ((now.rebalance == ASSIGNING_PARTITIONS) && !now.follow_up) {
-    /* ASSIGNING_PARTITIONS.rejoin_requested.1 [J1 J2] */
-    /* want_follow_up */
-    now.follow_up = 1;
-  }
-} }
-
-// connection hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
-c_code { static void connection_rejoin_requested(void) {
-  if (now.connection == DOWN) {
-    /* DOWN.rejoin_requested.1 [L4] */
     if (now.fault == none) {
       now.fault = illegal_event;
     }
@@ -4355,6 +4451,54 @@ c_code { static void rebalance_commit_rebalance_in_progress(int current) {
     if (now.fault == none) {
       now.fault = illegal_event;
     }
+  }
+} }
+
+// rebalance hears: subscribe() with other topics than before
+c_code { static void rebalance_subscription_changed(int takes) {
+  if ((now.rebalance == STABLE) && !now.preparing) {
+    /* STABLE.subscription_changed.1 [J2 Q4] */
+    /* note_unwanted */
+    now.unwanted = 0;
+    now.keeps = 0;
+    now.preparing = 0;
+    /* rejoin */
+    now.follow_up = 0;
+    rebalance_rejoin_requested();
+    connection_rejoin_requested();
+  } else if ((now.rebalance == STABLE) && now.preparing && now.owned && takes && (now.commit_step != none)) {
+    /* STABLE.subscription_changed.2 [J2 Q4 Q5] */
+    now.rebalance = PREPARE_REVOCATION;
+    /* note_unwanted */
+    now.unwanted = 0;
+    now.keeps = 0;
+    now.preparing = 0;
+    now.pending_said = 1;
+  } else if ((now.rebalance == STABLE) && now.preparing && now.owned && takes && (now.commit_step == none)) {
+    /* STABLE.subscription_changed.3 [J2 Q4 Q5] */
+    now.rebalance = PREPARE_REVOCATION;
+    /* note_unwanted */
+    now.unwanted = 0;
+    now.keeps = 0;
+    now.preparing = 0;
+    now.pending_said = 1;
+    rebalance_revocation_prepared();
+  } else if ((now.rebalance == PREPARING_REBALANCE) && !now.follow_up) {
+    /* PREPARING_REBALANCE.subscription_changed.1 [J1 J2] */
+    /* want_follow_up */
+    now.follow_up = 1;
+  } else if ((now.rebalance == COMPLETING_REBALANCE) && !now.follow_up) {
+    /* COMPLETING_REBALANCE.subscription_changed.1 [J1 J2] */
+    /* want_follow_up */
+    now.follow_up = 1;
+  } else if (now.rebalance == ASSIGNING_PARTITIONS) {
+    /* ASSIGNING_PARTITIONS.subscription_changed.1 [J1 J2 Q4] */
+    /* want_follow_up */
+    now.follow_up = 1;
+    /* note_unwanted */
+    now.unwanted = 0;
+    now.keeps = 0;
+    now.preparing = 0;
   }
 } }
 
@@ -4730,6 +4874,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -4772,6 +4917,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -4814,6 +4960,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -4856,6 +5003,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -4898,6 +5046,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4916,6 +5065,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4934,6 +5084,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4952,6 +5103,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4971,6 +5123,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -5014,6 +5167,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -5032,6 +5186,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose_instead */
     now.lost = 1;
     now.keeps = 0;
@@ -5050,6 +5205,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -5062,6 +5218,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -5103,6 +5260,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -5147,6 +5305,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -5190,6 +5349,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -5234,6 +5394,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -5254,6 +5415,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -5273,6 +5435,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -5292,6 +5455,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose_instead */
     now.lost = 1;
     now.keeps = 0;
@@ -5311,6 +5475,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -5325,6 +5490,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -5402,6 +5568,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -5444,6 +5611,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -5486,6 +5654,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -5528,6 +5697,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -5570,6 +5740,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -5588,6 +5759,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -5606,6 +5778,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -5624,6 +5797,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -5643,6 +5817,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -5686,6 +5861,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -5704,6 +5880,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     }
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* lose_instead */
     now.lost = 1;
     now.keeps = 0;
@@ -5722,6 +5899,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     }
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -5734,6 +5912,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     }
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -5775,6 +5954,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -5819,6 +5999,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -5862,6 +6043,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* lose */
     now.lost = 1;
     now.callback_running = 0;
@@ -5906,6 +6088,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -5926,6 +6109,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -5945,6 +6129,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -5964,6 +6149,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     }
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* lose_instead */
     now.lost = 1;
     now.keeps = 0;
@@ -5983,6 +6169,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     }
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -5997,6 +6184,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     }
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -6074,6 +6262,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6121,6 +6310,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6168,6 +6358,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6215,6 +6406,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6262,6 +6454,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6284,6 +6477,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6306,6 +6500,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6328,6 +6523,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6351,6 +6547,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6399,6 +6596,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6421,6 +6619,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6444,6 +6643,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6461,6 +6661,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6507,6 +6708,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6556,6 +6758,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6604,6 +6807,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.rebalance = REVOKING_PARTITION;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6653,6 +6857,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6677,6 +6882,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6700,6 +6906,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6723,6 +6930,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6747,6 +6955,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6766,6 +6975,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -6845,6 +7055,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -6880,6 +7091,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -6915,6 +7127,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -6950,6 +7163,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -6985,6 +7199,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -7021,6 +7236,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -7057,6 +7273,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -7273,6 +7490,7 @@ c_code { static void rebalance_leave_requested(void) {
     /* REVOKING_PARTITION.leave_requested.1 [C7 L2] */
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -7680,6 +7898,16 @@ c_code { static void connection_subscribed_to_topics(void) {
   }
 } }
 
+// connection hears: subscribe() with other topics than before
+c_code { static void connection_subscription_changed(void) {
+  if (now.connection == DOWN) {
+    /* DOWN.subscription_changed.1 [L4] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  }
+} }
+
 // connection hears: unsubscribe(), or close() after its commit; the server event CLOSE
 c_code { static void connection_leave_requested(void) {
   if (now.connection == DOWN) {
@@ -7817,8 +8045,83 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // rejoin_requested: the subscription changed, the leader sees other metadata, or enforceRebalance()
-       // [application]
+       // subscription_changed_not_takes_not_retains: subscribe() with other topics than before [application]
+       :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
+            now.rejoin_due = now.rejoin_due || (now.rebalance != UNJOINED);
+            now.taken = (((now.rebalance == STABLE) ||
+                (now.rebalance == ASSIGNING_PARTITIONS)) ? 0 : now.taken);
+            now.stays = (((now.rebalance == STABLE) ||
+                (now.rebalance == ASSIGNING_PARTITIONS)) ? 0 : now.stays);
+            rebalance_subscription_changed(0);
+            connection_subscription_changed();
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // subscription_changed_not_takes_retains: subscribe() with other topics than before [application]
+       :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
+            now.rejoin_due = now.rejoin_due || (now.rebalance != UNJOINED);
+            now.taken = (((now.rebalance == STABLE) ||
+                (now.rebalance == ASSIGNING_PARTITIONS)) ? 0 : now.taken);
+            now.stays = (((now.rebalance == STABLE) ||
+                (now.rebalance == ASSIGNING_PARTITIONS)) ? 0 : now.stays);
+            rebalance_subscription_changed(0);
+            connection_subscription_changed();
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // subscription_changed_takes_not_retains: subscribe() with other topics than before [application]
+       :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
+            now.rejoin_due = now.rejoin_due || (now.rebalance != UNJOINED);
+            now.taken = (((now.rebalance == STABLE) ||
+                (now.rebalance == ASSIGNING_PARTITIONS)) ? 0 : now.taken);
+            now.stays = (((now.rebalance == STABLE) ||
+                (now.rebalance == ASSIGNING_PARTITIONS)) ? 0 : now.stays);
+            rebalance_subscription_changed(1);
+            connection_subscription_changed();
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // subscription_changed_takes_retains: subscribe() with other topics than before [application]
+       :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
+            now.rejoin_due = now.rejoin_due || (now.rebalance != UNJOINED);
+            now.taken = (((now.rebalance == STABLE) ||
+                (now.rebalance == ASSIGNING_PARTITIONS)) ? 0 : now.taken);
+            now.stays = (((now.rebalance == STABLE) ||
+                (now.rebalance == ASSIGNING_PARTITIONS)) ? 0 : now.stays);
+            rebalance_subscription_changed(1);
+            connection_subscription_changed();
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // rejoin_requested: the leader sees other metadata, or enforceRebalance() [application]
        :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
             now.rejoin_due = now.rejoin_due || (now.rebalance != UNJOINED);
             rebalance_rejoin_requested();
@@ -8253,47 +8556,40 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_not_current_not_takes_not_retains_not_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_not_current_not_takes_retains_gains_not_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 0);
+            rebalance_sync_accepted(0, 1, 0);
             timeouts_turn_ended();
           } }
-       // sync_accepted_not_current_not_takes_not_retains_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_not_current_not_takes_retains_gains_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 1);
+            rebalance_sync_accepted(0, 1, 1);
             timeouts_turn_ended();
           } }
-       // sync_accepted_not_current_not_takes_retains_not_gains: SyncGroup: NONE, with the assignment [message]
-       :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 0);
+       // sync_accepted_current_not_takes_not_retains_not_gains_not_fits: SyncGroup: NONE, with the assignment
+       // [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 0;
+            now.taken = 0;
+            now.stays = 0;
+            now.rejoin_due = 1;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 0, 0);
             timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
           } }
-       // sync_accepted_not_current_not_takes_retains_gains: SyncGroup: NONE, with the assignment [message]
-       :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 1);
-            timeouts_turn_ended();
-          } }
-       // sync_accepted_not_current_takes_not_retains_not_gains: SyncGroup: NONE, with the assignment [message]
-       :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 0);
-            timeouts_turn_ended();
-          } }
-       // sync_accepted_not_current_takes_not_retains_gains: SyncGroup: NONE, with the assignment [message]
-       :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 1);
-            timeouts_turn_ended();
-          } }
-       // sync_accepted_not_current_takes_retains_not_gains: SyncGroup: NONE, with the assignment [message]
-       :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 0);
-            timeouts_turn_ended();
-          } }
-       // sync_accepted_not_current_takes_retains_gains: SyncGroup: NONE, with the assignment [message]
-       :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 1);
-            timeouts_turn_ended();
-          } }
-       // sync_accepted_current_not_takes_not_retains_not_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_not_takes_not_retains_not_gains_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -8303,7 +8599,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = 0;
             now.commit_done = 0;
-            rebalance_sync_accepted(1, 0);
+            rebalance_sync_accepted(1, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
@@ -8314,7 +8610,29 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_not_takes_not_retains_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_not_takes_not_retains_gains_not_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 0;
+            now.taken = 0;
+            now.stays = 0;
+            now.rejoin_due = 1;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 1, 0);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_not_takes_not_retains_gains_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -8324,7 +8642,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = 0;
             now.commit_done = 0;
-            rebalance_sync_accepted(1, 1);
+            rebalance_sync_accepted(1, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
@@ -8335,7 +8653,29 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_not_takes_retains_not_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_not_takes_retains_not_gains_not_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 0;
+            now.taken = 0;
+            now.stays = 0;
+            now.rejoin_due = 1;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 0, 0);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_not_takes_retains_not_gains_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -8345,7 +8685,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = 0;
             now.commit_done = 0;
-            rebalance_sync_accepted(1, 0);
+            rebalance_sync_accepted(1, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
@@ -8356,7 +8696,29 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_not_takes_retains_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_not_takes_retains_gains_not_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 0;
+            now.taken = 0;
+            now.stays = 0;
+            now.rejoin_due = 1;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 1, 0);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_not_takes_retains_gains_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -8366,7 +8728,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = 0;
             now.commit_done = 0;
-            rebalance_sync_accepted(1, 1);
+            rebalance_sync_accepted(1, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
@@ -8377,7 +8739,29 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_takes_not_retains_not_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_takes_not_retains_not_gains_not_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 0;
+            now.taken = 0;
+            now.stays = 0;
+            now.rejoin_due = 1;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 0, 0);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_takes_not_retains_not_gains_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -8387,7 +8771,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = 0;
             now.commit_done = 0;
-            rebalance_sync_accepted(1, 0);
+            rebalance_sync_accepted(1, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
@@ -8398,7 +8782,29 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_takes_not_retains_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_takes_not_retains_gains_not_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 0;
+            now.taken = 0;
+            now.stays = 0;
+            now.rejoin_due = 1;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 1, 0);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_takes_not_retains_gains_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -8408,7 +8814,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = 0;
             now.commit_done = 0;
-            rebalance_sync_accepted(1, 1);
+            rebalance_sync_accepted(1, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
@@ -8419,7 +8825,29 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_takes_retains_not_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_takes_retains_not_gains_not_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 0;
+            now.taken = 0;
+            now.stays = 0;
+            now.rejoin_due = 1;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 0, 0);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_takes_retains_not_gains_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -8429,7 +8857,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = 0;
             now.commit_done = 0;
-            rebalance_sync_accepted(1, 0);
+            rebalance_sync_accepted(1, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;
@@ -8440,7 +8868,29 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_takes_retains_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_takes_retains_gains_not_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 0;
+            now.taken = 0;
+            now.stays = 0;
+            now.rejoin_due = 1;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 1, 0);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_takes_retains_gains_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -8450,7 +8900,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = 0;
             now.commit_done = 0;
-            rebalance_sync_accepted(1, 1);
+            rebalance_sync_accepted(1, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
             now.raised = 0;

@@ -20,7 +20,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 2784f4b9c2cb8d0797955d8a6d8877bca2119c9e4a230d4e650a4cfdf55fa05e
+// Model 3c9e3d152f41fd185ae1ab5447fe6fcb7184df934dc80ea4378f4284fe249307
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -87,13 +87,14 @@
 #define paused_before_revoked    58
 #define added_before_assigned    59
 #define revoked_for_cause        60
-#define taken_is_revoked         61
-#define goodbye_is_said          62
-#define revoked_is_removed       63
-#define assigned_is_enabled      64
-#define forget_then_fail         65
-#define errors_are_told          66
-#define stalled_member_leaves    67
+#define unwanted_goes_first      61
+#define taken_is_revoked         62
+#define goodbye_is_said          63
+#define revoked_is_removed       64
+#define assigned_is_enabled      65
+#define forget_then_fail         66
+#define errors_are_told          67
+#define stalled_member_leaves    68
 
 // Variables. Arrays begin at 0, members and partitions at 1: what lies at 0 is never used.
 byte timeouts = STOPPED;  // state of timeouts
@@ -106,6 +107,7 @@ bool fenced = false;  // another process has the instance id: nothing is sent un
 byte identity = none;  // nothing; a member id without a generation; both
 bool owned = false;  // partitions are assigned
 bool will_own = false;  // the assignment in hand is not empty
+bool unwanted = false;  // cooperative: something that is owned is of a topic no longer subscribed to, and goes before JoinGroup
 bool keeps = false;  // of what is owned, something stays when the revocation in progress is done
 bool join_backoff = false;  // the retry backoff before the next JoinGroup runs
 bool preparing = false;  // cooperative: the commit before JoinGroup is under way, still in STABLE
@@ -153,8 +155,8 @@ bool enable_due = false;  // the listener has heard now that partitions have com
 byte callback = none;  // the listener runs, and was told this
 bool has = false;  // it has partitions: of the last assignment, or what the last revocation left of them
 bool assigned = false;  // the last assignment is not empty
-bool taken = false;  // the last assignment takes something of what it has, and the listener has not heard so
-bool stays = false;  // the last assignment leaves it something of what it had
+bool taken = false;  // the last assignment, or subscription, takes something of what it has, and the listener has not heard so
+bool stays = false;  // the last assignment, or subscription, leaves it something of what it had
 bool suspect = false;  // what happens now says that the coordinator is gone
 byte fault = none;  // the first assertion that failed
 
@@ -363,6 +365,12 @@ byte fault = none;  // the first assertion that failed
 // Source: Kafka ConsumerCoordinator.onJoinComplete
 // Rules: C1, C3
 #define holds_revoked_for_cause (fault != revoked_for_cause)
+
+// unwanted-goes-first (invariant): A cooperative member sends no JoinGroup while it owns something of a topic
+// that it does not subscribe to any more, unless it learned of that after the last JoinGroup had become due.
+// Source: Kafka ConsumerCoordinator.onJoinPrepare
+// Rules: Q4
+#define holds_unwanted_goes_first (fault != unwanted_goes_first)
 
 // taken-is-revoked (invariant): What an assignment takes, the listener hears of before it hears of what the
 // assignment brings.
@@ -672,7 +680,7 @@ byte fault = none;  // the first assertion that failed
 
 // Says once that an invariant was violated or that a state was reached; the search goes on.
 c_code {
-  static char noted[86];
+  static char noted[87];
   static void note(int n, const char *what) {
     if (!noted[n]) { noted[n] = 1; printf("groupspec: %s\n", what); }
   }
@@ -714,58 +722,59 @@ inline look() {
   if :: !holds_paused_before_revoked -> c_code { note(31, "violated paused-before-revoked"); } :: else fi;
   if :: !holds_added_before_assigned -> c_code { note(32, "violated added-before-assigned"); } :: else fi;
   if :: !holds_revoked_for_cause -> c_code { note(33, "violated revoked-for-cause"); } :: else fi;
-  if :: !holds_taken_is_revoked -> c_code { note(34, "violated taken-is-revoked"); } :: else fi;
-  if :: !holds_goodbye_is_said -> c_code { note(35, "violated goodbye-is-said"); } :: else fi;
-  if :: !holds_revoked_is_removed -> c_code { note(36, "violated revoked-is-removed"); } :: else fi;
-  if :: !holds_assigned_is_enabled -> c_code { note(37, "violated assigned-is-enabled"); } :: else fi;
-  if :: !holds_forget_then_fail -> c_code { note(38, "violated forget-then-fail"); } :: else fi;
-  if :: !holds_errors_are_told -> c_code { note(39, "violated errors-are-told"); } :: else fi;
-  if :: !holds_stalled_member_leaves -> c_code { note(40, "violated stalled-member-leaves"); } :: else fi;
-  if :: !holds_lookup_is_out -> c_code { note(41, "violated lookup-is-out"); } :: else fi;
-  if :: !holds_need_is_pursued -> c_code { note(42, "violated need-is-pursued"); } :: else fi;
-  if :: !holds_question_is_kept -> c_code { note(43, "violated question-is-kept"); } :: else fi;
-  if :: !holds_lookup_rest_is_kept -> c_code { note(44, "violated lookup-rest-is-kept"); } :: else fi;
-  if :: !holds_due_heartbeat_is_kept -> c_code { note(45, "violated due-heartbeat-is-kept"); } :: else fi;
-  if :: !holds_late_poll_is_kept -> c_code { note(46, "violated late-poll-is-kept"); } :: else fi;
-  if :: !holds_no_need_outside -> c_code { note(47, "violated no-need-outside"); } :: else fi;
-  if :: !holds_coordinator_is_known -> c_code { note(48, "violated coordinator-is-known"); } :: else fi;
-  if :: !holds_member_needs_it -> c_code { note(49, "violated member-needs-it"); } :: else fi;
-  if :: !holds_join_is_out -> c_code { note(50, "violated join-is-out"); } :: else fi;
-  if :: !holds_sync_is_out -> c_code { note(51, "violated sync-is-out"); } :: else fi;
-  if :: !holds_wants_to_join -> c_code { note(52, "violated wants-to-join"); } :: else fi;
-  if :: !holds_join_backoff_is_kept -> c_code { note(53, "violated join-backoff-is-kept"); } :: else fi;
-  if :: !holds_announced_is_pursued -> c_code { note(54, "violated announced-is-pursued"); } :: else fi;
-  if :: !holds_prepared_joins -> c_code { note(55, "violated prepared-joins"); } :: else fi;
-  if :: !holds_follow_up_is_kept -> c_code { note(56, "violated follow-up-is-kept"); } :: else fi;
-  if :: !holds_revoked_goes_on -> c_code { note(57, "violated revoked-goes-on"); } :: else fi;
-  if :: !holds_commit_ends -> c_code { note(58, "violated commit-ends"); } :: else fi;
-  if :: !holds_commit_is_out -> c_code { note(59, "violated commit-is-out"); } :: else fi;
-  if :: !holds_commit_backoff_is_kept -> c_code { note(60, "violated commit-backoff-is-kept"); } :: else fi;
-  if :: !holds_commit_is_pursued -> c_code { note(61, "violated commit-is-pursued"); } :: else fi;
-  if :: !holds_revoke_is_due -> c_code { note(62, "violated revoke-is-due"); } :: else fi;
-  if :: !holds_assign_is_due -> c_code { note(63, "violated assign-is-due"); } :: else fi;
-  if :: !holds_told_is_enabled -> c_code { note(64, "violated told-is-enabled"); } :: else fi;
-  if :: !holds_heartbeats_run -> c_code { note(65, "violated heartbeats-run"); } :: else fi;
-  if :: !holds_heartbeat_is_out -> c_code { note(66, "violated heartbeat-is-out"); } :: else fi;
-  if :: !holds_overdue_heartbeat_waits -> c_code { note(67, "violated overdue-heartbeat-waits"); } :: else fi;
-  if :: !holds_overdue_poll_waits -> c_code { note(68, "violated overdue-poll-waits"); } :: else fi;
-  if :: !holds_may_join -> c_code { note(69, "violated may-join"); } :: else fi;
-  if :: !holds_fencing_is_final -> c_code { note(70, "violated fencing-is-final"); } :: else fi;
-  if :: !holds_identity_is_given -> c_code { note(71, "violated identity-is-given"); } :: else fi;
-  if :: !holds_lost_without_id -> c_code { note(72, "violated lost-without-id"); } :: else fi;
-  if :: !holds_leave_is_pursued -> c_code { note(73, "violated leave-is-pursued"); } :: else fi;
-  if :: !holds_callback_is_running -> c_code { note(74, "violated callback-is-running"); } :: else fi;
-  if :: !holds_callback_stays -> c_code { note(75, "violated callback-stays"); } :: else fi;
-  if :: !holds_owns_what_it_has -> c_code { note(76, "violated owns-what-it-has"); } :: else fi;
-  if :: !holds_owns_nothing_outside -> c_code { note(77, "violated owns-nothing-outside"); } :: else fi;
-  if :: !holds_eager_gives_up_first -> c_code { note(78, "violated eager-gives-up-first"); } :: else fi;
-  if :: !holds_lost_is_told -> c_code { note(79, "violated lost-is-told"); } :: else fi;
-  if :: holds_reaches_assigning -> c_code { note(80, "reached reaches-assigning"); } :: else fi;
-  if :: holds_reaches_lost -> c_code { note(81, "reached reaches-lost"); } :: else fi;
-  if :: holds_reaches_leaving -> c_code { note(82, "reached reaches-leaving"); } :: else fi;
-  if :: holds_reaches_second_loss -> c_code { note(83, "reached reaches-second-loss"); } :: else fi;
-  if :: holds_reaches_blocked_commit -> c_code { note(84, "reached reaches-blocked-commit"); } :: else fi;
-  if :: holds_reaches_poll_while_lost -> c_code { note(85, "reached reaches-poll-while-lost"); } :: else fi;
+  if :: !holds_unwanted_goes_first -> c_code { note(34, "violated unwanted-goes-first"); } :: else fi;
+  if :: !holds_taken_is_revoked -> c_code { note(35, "violated taken-is-revoked"); } :: else fi;
+  if :: !holds_goodbye_is_said -> c_code { note(36, "violated goodbye-is-said"); } :: else fi;
+  if :: !holds_revoked_is_removed -> c_code { note(37, "violated revoked-is-removed"); } :: else fi;
+  if :: !holds_assigned_is_enabled -> c_code { note(38, "violated assigned-is-enabled"); } :: else fi;
+  if :: !holds_forget_then_fail -> c_code { note(39, "violated forget-then-fail"); } :: else fi;
+  if :: !holds_errors_are_told -> c_code { note(40, "violated errors-are-told"); } :: else fi;
+  if :: !holds_stalled_member_leaves -> c_code { note(41, "violated stalled-member-leaves"); } :: else fi;
+  if :: !holds_lookup_is_out -> c_code { note(42, "violated lookup-is-out"); } :: else fi;
+  if :: !holds_need_is_pursued -> c_code { note(43, "violated need-is-pursued"); } :: else fi;
+  if :: !holds_question_is_kept -> c_code { note(44, "violated question-is-kept"); } :: else fi;
+  if :: !holds_lookup_rest_is_kept -> c_code { note(45, "violated lookup-rest-is-kept"); } :: else fi;
+  if :: !holds_due_heartbeat_is_kept -> c_code { note(46, "violated due-heartbeat-is-kept"); } :: else fi;
+  if :: !holds_late_poll_is_kept -> c_code { note(47, "violated late-poll-is-kept"); } :: else fi;
+  if :: !holds_no_need_outside -> c_code { note(48, "violated no-need-outside"); } :: else fi;
+  if :: !holds_coordinator_is_known -> c_code { note(49, "violated coordinator-is-known"); } :: else fi;
+  if :: !holds_member_needs_it -> c_code { note(50, "violated member-needs-it"); } :: else fi;
+  if :: !holds_join_is_out -> c_code { note(51, "violated join-is-out"); } :: else fi;
+  if :: !holds_sync_is_out -> c_code { note(52, "violated sync-is-out"); } :: else fi;
+  if :: !holds_wants_to_join -> c_code { note(53, "violated wants-to-join"); } :: else fi;
+  if :: !holds_join_backoff_is_kept -> c_code { note(54, "violated join-backoff-is-kept"); } :: else fi;
+  if :: !holds_announced_is_pursued -> c_code { note(55, "violated announced-is-pursued"); } :: else fi;
+  if :: !holds_prepared_joins -> c_code { note(56, "violated prepared-joins"); } :: else fi;
+  if :: !holds_follow_up_is_kept -> c_code { note(57, "violated follow-up-is-kept"); } :: else fi;
+  if :: !holds_revoked_goes_on -> c_code { note(58, "violated revoked-goes-on"); } :: else fi;
+  if :: !holds_commit_ends -> c_code { note(59, "violated commit-ends"); } :: else fi;
+  if :: !holds_commit_is_out -> c_code { note(60, "violated commit-is-out"); } :: else fi;
+  if :: !holds_commit_backoff_is_kept -> c_code { note(61, "violated commit-backoff-is-kept"); } :: else fi;
+  if :: !holds_commit_is_pursued -> c_code { note(62, "violated commit-is-pursued"); } :: else fi;
+  if :: !holds_revoke_is_due -> c_code { note(63, "violated revoke-is-due"); } :: else fi;
+  if :: !holds_assign_is_due -> c_code { note(64, "violated assign-is-due"); } :: else fi;
+  if :: !holds_told_is_enabled -> c_code { note(65, "violated told-is-enabled"); } :: else fi;
+  if :: !holds_heartbeats_run -> c_code { note(66, "violated heartbeats-run"); } :: else fi;
+  if :: !holds_heartbeat_is_out -> c_code { note(67, "violated heartbeat-is-out"); } :: else fi;
+  if :: !holds_overdue_heartbeat_waits -> c_code { note(68, "violated overdue-heartbeat-waits"); } :: else fi;
+  if :: !holds_overdue_poll_waits -> c_code { note(69, "violated overdue-poll-waits"); } :: else fi;
+  if :: !holds_may_join -> c_code { note(70, "violated may-join"); } :: else fi;
+  if :: !holds_fencing_is_final -> c_code { note(71, "violated fencing-is-final"); } :: else fi;
+  if :: !holds_identity_is_given -> c_code { note(72, "violated identity-is-given"); } :: else fi;
+  if :: !holds_lost_without_id -> c_code { note(73, "violated lost-without-id"); } :: else fi;
+  if :: !holds_leave_is_pursued -> c_code { note(74, "violated leave-is-pursued"); } :: else fi;
+  if :: !holds_callback_is_running -> c_code { note(75, "violated callback-is-running"); } :: else fi;
+  if :: !holds_callback_stays -> c_code { note(76, "violated callback-stays"); } :: else fi;
+  if :: !holds_owns_what_it_has -> c_code { note(77, "violated owns-what-it-has"); } :: else fi;
+  if :: !holds_owns_nothing_outside -> c_code { note(78, "violated owns-nothing-outside"); } :: else fi;
+  if :: !holds_eager_gives_up_first -> c_code { note(79, "violated eager-gives-up-first"); } :: else fi;
+  if :: !holds_lost_is_told -> c_code { note(80, "violated lost-is-told"); } :: else fi;
+  if :: holds_reaches_assigning -> c_code { note(81, "reached reaches-assigning"); } :: else fi;
+  if :: holds_reaches_lost -> c_code { note(82, "reached reaches-lost"); } :: else fi;
+  if :: holds_reaches_leaving -> c_code { note(83, "reached reaches-leaving"); } :: else fi;
+  if :: holds_reaches_second_loss -> c_code { note(84, "reached reaches-second-loss"); } :: else fi;
+  if :: holds_reaches_blocked_commit -> c_code { note(85, "reached reaches-blocked-commit"); } :: else fi;
+  if :: holds_reaches_poll_while_lost -> c_code { note(86, "reached reaches-poll-while-lost"); } :: else fi;
   skip
 }
 
@@ -1213,6 +1222,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1240,6 +1250,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1267,6 +1278,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1294,6 +1306,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1321,6 +1334,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1337,6 +1351,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1353,6 +1368,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1369,6 +1385,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1385,6 +1402,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1412,6 +1430,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* drop_rebalance */
@@ -1428,6 +1447,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     /* REVOKING_PARTITION.poll_limit_reached.1 [P1 P3 C2 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose_instead */
@@ -1456,6 +1476,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     /* REVOKING_PARTITION.poll_limit_reached.2 [P1 P3 L1 C2 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     /* lose_instead */
@@ -1473,6 +1494,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     /* REVOKING_PARTITION.poll_limit_reached.3 [P1 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     if ((now.fault == none) && !now.coordinator_known) {
@@ -1496,6 +1518,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     /* REVOKING_PARTITION.poll_limit_reached.4 [P1 L1 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     now.in_group = 0;
@@ -1507,6 +1530,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     /* ASSIGNING_PARTITIONS.poll_limit_reached.1 [P1 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     if ((now.fault == none) && !now.coordinator_known) {
@@ -1529,6 +1553,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     /* ASSIGNING_PARTITIONS.poll_limit_reached.2 [P1 L1 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* await_poll */
     now.polled = 0;
     now.in_group = 0;
@@ -1717,6 +1742,8 @@ c_code { static void rebalance_join_needed(void) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -1742,6 +1769,9 @@ c_code { static void rebalance_join_needed(void) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -1755,6 +1785,8 @@ c_code { static void rebalance_join_needed(void) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -1780,6 +1812,9 @@ c_code { static void rebalance_join_needed(void) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -1792,6 +1827,8 @@ c_code { static void rebalance_join_needed(void) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -1817,6 +1854,9 @@ c_code { static void rebalance_join_needed(void) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -1830,6 +1870,8 @@ c_code { static void rebalance_join_needed(void) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -1855,6 +1897,9 @@ c_code { static void rebalance_join_needed(void) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -2145,6 +2190,8 @@ c_code { static void rebalance_join_member_id_required(int current) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -2170,6 +2217,9 @@ c_code { static void rebalance_join_member_id_required(int current) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -2231,6 +2281,8 @@ c_code { static void rebalance_join_rebalance_in_progress(int current) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -2256,6 +2308,9 @@ c_code { static void rebalance_join_rebalance_in_progress(int current) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -2316,6 +2371,7 @@ c_code { static void rebalance_join_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     rebalance_join_needed();
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.join_unknown_member.2 [J9] */
@@ -2498,6 +2554,7 @@ c_code { static void rebalance_join_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -2605,7 +2662,7 @@ c_code { static void rebalance_join_fatal(int current) {
 // rebalance hears: SyncGroup: NONE, with the assignment
 c_code { static void rebalance_sync_accepted(int current, int gains) {
   if ((now.rebalance == COMPLETING_REBALANCE) && current) {
-    /* COMPLETING_REBALANCE.sync_accepted.4 [J9 C3] */
+    /* COMPLETING_REBALANCE.sync_accepted.5 [J9 C3] */
     if ((now.fault == none) && !current) {
       now.fault = late_changes_nothing;
     }
@@ -2680,6 +2737,8 @@ c_code { static void rebalance_sync_rebalance_in_progress(int current) {
     now.preparing = 0;
     now.follow_up = 0;
     now.join_backoff = 0;
+    now.unwanted = 0;
+    now.keeps = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -2705,6 +2764,9 @@ c_code { static void rebalance_sync_rebalance_in_progress(int current) {
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned))) {
       now.fault = commit_comes_first;
+    }
+    if ((now.fault == none) && !(!now.taken)) {
+      now.fault = unwanted_goes_first;
     }
     now.call_out = JoinGroup;
     now.generation_unused = 0;
@@ -2758,6 +2820,7 @@ c_code { static void rebalance_sync_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -2812,6 +2875,7 @@ c_code { static void rebalance_sync_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -2915,6 +2979,7 @@ c_code { static void rebalance_sync_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -3040,6 +3105,7 @@ c_code { static void rebalance_leave_needed(void) {
     /* UNJOINED.leave_needed.1 [L1 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
@@ -3062,6 +3128,7 @@ c_code { static void rebalance_leave_needed(void) {
     /* UNJOINED.leave_needed.2 [L1 H3] */
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -3089,7 +3156,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
-    now.commit_done = 0;
+    now.commit_done = now.commit_done && now.unwanted;
     rebalance_commit_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.leaving && !now.lost &&
       (now.identity == member) && !now.auto_commit) {
@@ -3105,7 +3172,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
-    now.commit_done = 0;
+    now.commit_done = now.commit_done && now.unwanted;
     rebalance_revocation_done();
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.leaving && (now.lost ||
       ((now.identity != member) && !now.keeps))) {
@@ -3121,7 +3188,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
-    now.commit_done = 0;
+    now.commit_done = now.commit_done && now.unwanted;
     rebalance_join_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && !now.lost &&
       (now.identity != member) && now.keeps) {
@@ -3144,7 +3211,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
-    now.commit_done = 0;
+    now.commit_done = now.commit_done && now.unwanted;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -3189,7 +3256,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
-    now.commit_done = 0;
+    now.commit_done = now.commit_done && now.unwanted;
     now.pending_said = 1;
     if ((now.fault == none) && !(!now.revoke_due)) {
       now.fault = callbacks_alternate;
@@ -3236,7 +3303,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.pending_said = 0;
     now.added_said = 0;
     now.removal_due = 0;
-    now.commit_done = 0;
+    now.commit_done = now.commit_done && now.unwanted;
     if ((now.fault == none) && !now.leave_asked) {
       now.fault = leaves_if_asked;
     }
@@ -3288,7 +3355,7 @@ c_code { static void rebalance_revocation_prepared(void) {
   }
 } }
 
-// rebalance hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
+// rebalance hears: the leader sees other metadata, or enforceRebalance()
 c_code { static void rebalance_rejoin_requested(void) {
   if ((now.rebalance == STABLE) && !now.preparing) {
     /* STABLE.rejoin_requested.2 [J8 Q4 Q5] */
@@ -3312,7 +3379,7 @@ c_code { static void rebalance_rejoin_requested(void) {
   }
 } }
 
-// connection hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
+// connection hears: the leader sees other metadata, or enforceRebalance()
 c_code { static void connection_rejoin_requested(void) {
   if (now.connection == DOWN) {
     /* DOWN.rejoin_requested.1 [L4] */
@@ -3567,6 +3634,54 @@ c_code { static void rebalance_commit_rebalance_in_progress(int current) {
     if (now.fault == none) {
       now.fault = illegal_event;
     }
+  }
+} }
+
+// rebalance hears: subscribe() with other topics than before
+c_code { static void rebalance_subscription_changed(int takes) {
+  if ((now.rebalance == STABLE) && !now.preparing) {
+    /* STABLE.subscription_changed.1 [J2 Q4] */
+    /* note_unwanted */
+    now.unwanted = 0;
+    now.keeps = 0;
+    now.preparing = 0;
+    /* rejoin */
+    now.follow_up = 0;
+    rebalance_rejoin_requested();
+    connection_rejoin_requested();
+  } else if ((now.rebalance == STABLE) && now.preparing && now.owned && takes && (now.commit_step != none)) {
+    /* STABLE.subscription_changed.2 [J2 Q4 Q5] */
+    now.rebalance = PREPARE_REVOCATION;
+    /* note_unwanted */
+    now.unwanted = 0;
+    now.keeps = 0;
+    now.preparing = 0;
+    now.pending_said = 1;
+  } else if ((now.rebalance == STABLE) && now.preparing && now.owned && takes && (now.commit_step == none)) {
+    /* STABLE.subscription_changed.3 [J2 Q4 Q5] */
+    now.rebalance = PREPARE_REVOCATION;
+    /* note_unwanted */
+    now.unwanted = 0;
+    now.keeps = 0;
+    now.preparing = 0;
+    now.pending_said = 1;
+    rebalance_revocation_prepared();
+  } else if ((now.rebalance == PREPARING_REBALANCE) && !now.follow_up) {
+    /* PREPARING_REBALANCE.subscription_changed.1 [J1 J2] */
+    /* want_follow_up */
+    now.follow_up = 1;
+  } else if ((now.rebalance == COMPLETING_REBALANCE) && !now.follow_up) {
+    /* COMPLETING_REBALANCE.subscription_changed.1 [J1 J2] */
+    /* want_follow_up */
+    now.follow_up = 1;
+  } else if (now.rebalance == ASSIGNING_PARTITIONS) {
+    /* ASSIGNING_PARTITIONS.subscription_changed.1 [J1 J2 Q4] */
+    /* want_follow_up */
+    now.follow_up = 1;
+    /* note_unwanted */
+    now.unwanted = 0;
+    now.keeps = 0;
+    now.preparing = 0;
   }
 } }
 
@@ -3942,6 +4057,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -3960,6 +4076,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -3978,6 +4095,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -3996,6 +4114,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4015,6 +4134,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4033,6 +4153,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose_instead */
     now.lost = 1;
     now.keeps = 0;
@@ -4051,6 +4172,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -4063,6 +4185,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -4103,6 +4226,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4122,6 +4246,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4141,6 +4266,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4160,6 +4286,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* lose_instead */
     now.lost = 1;
     now.keeps = 0;
@@ -4179,6 +4306,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -4193,6 +4321,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -4270,6 +4399,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4288,6 +4418,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4306,6 +4437,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4324,6 +4456,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4343,6 +4476,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4361,6 +4495,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     }
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* lose_instead */
     now.lost = 1;
     now.keeps = 0;
@@ -4379,6 +4514,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     }
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -4391,6 +4527,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     }
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -4431,6 +4568,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4450,6 +4588,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4469,6 +4608,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     now.rebalance = UNJOINED;
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* drop_rebalance */
     now.commit_step = none;
     now.preparing = 0;
@@ -4488,6 +4628,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     }
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     /* lose_instead */
     now.lost = 1;
     now.keeps = 0;
@@ -4507,6 +4648,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     }
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -4521,6 +4663,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     }
     /* forget_generation */
     now.identity = ((now.identity != none) ? id : none);
+    now.unwanted = 0;
     now.in_group = 0;
     now.heartbeat_out = 0;
     now.beat_due = 0;
@@ -4598,6 +4741,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4620,6 +4764,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4642,6 +4787,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4664,6 +4810,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4687,6 +4834,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4709,6 +4857,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4732,6 +4881,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4749,6 +4899,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4794,6 +4945,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4817,6 +4969,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4840,6 +4993,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     now.rebalance = UNJOINED;
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4863,6 +5017,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4887,6 +5042,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4906,6 +5062,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     }
     /* forget_identity */
     now.identity = none;
+    now.unwanted = 0;
     /* fence */
     now.fenced = 1;
     now.polled = 0;
@@ -4985,6 +5142,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -5020,6 +5178,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -5055,6 +5214,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -5090,6 +5250,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -5125,6 +5286,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -5161,6 +5323,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -5197,6 +5360,7 @@ c_code { static void rebalance_leave_requested(void) {
     now.rebalance = REVOKING_PARTITION;
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -5413,6 +5577,7 @@ c_code { static void rebalance_leave_requested(void) {
     /* REVOKING_PARTITION.leave_requested.1 [C7 L2] */
     /* start_leaving */
     now.leaving = 1;
+    now.unwanted = 0;
     now.commit_step = none;
     now.preparing = 0;
     now.follow_up = 0;
@@ -5820,6 +5985,16 @@ c_code { static void connection_subscribed_to_topics(void) {
   }
 } }
 
+// connection hears: subscribe() with other topics than before
+c_code { static void connection_subscription_changed(void) {
+  if (now.connection == DOWN) {
+    /* DOWN.subscription_changed.1 [L4] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  }
+} }
+
 // connection hears: unsubscribe(), or close() after its commit; the server event CLOSE
 c_code { static void connection_leave_requested(void) {
   if (now.connection == DOWN) {
@@ -5957,8 +6132,67 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // rejoin_requested: the subscription changed, the leader sees other metadata, or enforceRebalance()
-       // [application]
+       // subscription_changed_not_takes_not_retains: subscribe() with other topics than before [application]
+       :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
+            now.rejoin_due = now.rejoin_due || (now.rebalance != UNJOINED);
+            rebalance_subscription_changed(0);
+            connection_subscription_changed();
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // subscription_changed_not_takes_retains: subscribe() with other topics than before [application]
+       :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
+            now.rejoin_due = now.rejoin_due || (now.rebalance != UNJOINED);
+            rebalance_subscription_changed(0);
+            connection_subscription_changed();
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // subscription_changed_takes_not_retains: subscribe() with other topics than before [application]
+       :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
+            now.rejoin_due = now.rejoin_due || (now.rebalance != UNJOINED);
+            rebalance_subscription_changed(1);
+            connection_subscription_changed();
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // subscription_changed_takes_retains: subscribe() with other topics than before [application]
+       :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
+            now.rejoin_due = now.rejoin_due || (now.rebalance != UNJOINED);
+            rebalance_subscription_changed(1);
+            connection_subscription_changed();
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // rejoin_requested: the leader sees other metadata, or enforceRebalance() [application]
        :: d_step { configured && (fault == none) && !(connection == DOWN) -> c_code {
             now.rejoin_due = now.rejoin_due || (now.rebalance != UNJOINED);
             rebalance_rejoin_requested();
@@ -6387,47 +6621,13 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_not_current_not_takes_not_retains_not_gains: SyncGroup: NONE, with the assignment [message]
-       :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 0);
-            timeouts_turn_ended();
-          } }
-       // sync_accepted_not_current_not_takes_not_retains_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_not_current_not_takes_retains_gains_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) -> c_code {
             rebalance_sync_accepted(0, 1);
             timeouts_turn_ended();
           } }
-       // sync_accepted_not_current_not_takes_retains_not_gains: SyncGroup: NONE, with the assignment [message]
-       :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 0);
-            timeouts_turn_ended();
-          } }
-       // sync_accepted_not_current_not_takes_retains_gains: SyncGroup: NONE, with the assignment [message]
-       :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 1);
-            timeouts_turn_ended();
-          } }
-       // sync_accepted_not_current_takes_not_retains_not_gains: SyncGroup: NONE, with the assignment [message]
-       :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 0);
-            timeouts_turn_ended();
-          } }
-       // sync_accepted_not_current_takes_not_retains_gains: SyncGroup: NONE, with the assignment [message]
-       :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 1);
-            timeouts_turn_ended();
-          } }
-       // sync_accepted_not_current_takes_retains_not_gains: SyncGroup: NONE, with the assignment [message]
-       :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 0);
-            timeouts_turn_ended();
-          } }
-       // sync_accepted_not_current_takes_retains_gains: SyncGroup: NONE, with the assignment [message]
-       :: d_step { configured && (fault == none) -> c_code {
-            rebalance_sync_accepted(0, 1);
-            timeouts_turn_ended();
-          } }
-       // sync_accepted_current_not_takes_not_retains_not_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_not_takes_not_retains_not_gains_not_fits: SyncGroup: NONE, with the assignment
+       // [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -6448,7 +6648,28 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_not_takes_not_retains_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_not_takes_not_retains_not_gains_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 0;
+            now.taken = 0;
+            now.stays = 0;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 0);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_not_takes_not_retains_gains_not_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -6469,28 +6690,7 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_not_takes_retains_not_gains: SyncGroup: NONE, with the assignment [message]
-       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
-           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
-           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
-           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
-            now.call_out = none;
-            now.assigned = 0;
-            now.taken = 0;
-            now.stays = 0;
-            now.commit_done = 0;
-            rebalance_sync_accepted(1, 0);
-            timeouts_turn_ended();
-            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
-            now.raised = 0;
-            now.said_goodbye = 0;
-            now.left = 0;
-            now.stalled = 0;
-            now.suspect = 0;
-            now.removal_due = 0;
-            now.enable_due = 0;
-          } }
-       // sync_accepted_current_not_takes_retains_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_not_takes_not_retains_gains_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -6511,7 +6711,7 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_takes_not_retains_not_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_not_takes_retains_not_gains_not_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -6532,7 +6732,28 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_takes_not_retains_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_not_takes_retains_not_gains_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 0;
+            now.taken = 0;
+            now.stays = 0;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 0);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_not_takes_retains_gains_not_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -6553,7 +6774,28 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_takes_retains_not_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_not_takes_retains_gains_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 1;
+            now.taken = 0;
+            now.stays = 0;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 1);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_takes_not_retains_not_gains_not_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
@@ -6574,7 +6816,133 @@ active proctype system() {
             now.removal_due = 0;
             now.enable_due = 0;
           } }
-       // sync_accepted_current_takes_retains_gains: SyncGroup: NONE, with the assignment [message]
+       // sync_accepted_current_takes_not_retains_not_gains_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 0;
+            now.taken = 0;
+            now.stays = 0;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 0);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_takes_not_retains_gains_not_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 1;
+            now.taken = 0;
+            now.stays = 0;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 1);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_takes_not_retains_gains_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 1;
+            now.taken = 0;
+            now.stays = 0;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 1);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_takes_retains_not_gains_not_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 0;
+            now.taken = 0;
+            now.stays = 0;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 0);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_takes_retains_not_gains_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 0;
+            now.taken = 0;
+            now.stays = 0;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 0);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_takes_retains_gains_not_fits: SyncGroup: NONE, with the assignment [message]
+       :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
+           !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
+           !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
+           !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
+            now.call_out = none;
+            now.assigned = 1;
+            now.taken = 0;
+            now.stays = 0;
+            now.commit_done = 0;
+            rebalance_sync_accepted(1, 1);
+            timeouts_turn_ended();
+            now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.raised = 0;
+            now.said_goodbye = 0;
+            now.left = 0;
+            now.stalled = 0;
+            now.suspect = 0;
+            now.removal_due = 0;
+            now.enable_due = 0;
+          } }
+       // sync_accepted_current_takes_retains_gains_fits: SyncGroup: NONE, with the assignment [message]
        :: d_step { configured && (fault == none) && !(rebalance == UNJOINED) &&
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&

@@ -26,7 +26,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 4be9f5e4cbbe69d74db3095514eaf7e27ddf99308b91caa7fc27fe923263d2cb
+// Model 0230700661917718413eaa72c80096bd4425b48f57002abaffd6d7b92babf5a0
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -623,6 +623,7 @@ c_code { static void rebalance_join_needed(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -634,6 +635,7 @@ c_code { static void rebalance_join_needed(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -643,6 +645,7 @@ c_code { static void rebalance_join_needed(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -653,6 +656,7 @@ c_code { static void rebalance_join_needed(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -1042,7 +1046,7 @@ c_code { static void rebalance_join_coordinator_gone(int i, int current) {
 // rebalance hears: SyncGroup: NONE, with the assignment
 c_code { static void rebalance_sync_accepted(int i, int current, int gains) {
   if ((now.rebalance[i] == COMPLETING_REBALANCE) && current) {
-    /* COMPLETING_REBALANCE.sync_accepted.4 [J9 C3] */
+    /* COMPLETING_REBALANCE.sync_accepted.5 [J9 C3] */
     if ((now.fault == none) && !current) {
       now.fault = late_changes_nothing;
     }
@@ -1103,6 +1107,7 @@ c_code { static void rebalance_sync_rebalance_in_progress(int i, int current) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -1403,7 +1408,7 @@ c_code { static void rebalance_revocation_prepared(int i) {
   }
 } }
 
-// rebalance hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
+// rebalance hears: the leader sees other metadata, or enforceRebalance()
 c_code { static void rebalance_rejoin_requested(int i) {
   if ((now.rebalance[i] == STABLE) && !now.preparing[i]) {
     /* STABLE.rejoin_requested.2 [J8 Q4 Q5] */

@@ -26,7 +26,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 97bb02b53aa41016de4f6af8fc82ebcac3dc91769cd9ebb83b5a0b9b78f18742
+// Model 7838cfc1cad1edfa3d4694f3292ec148e316f0c970f90c600b682e178b018a8f
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -755,6 +755,7 @@ c_code { static void rebalance_join_needed(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -766,6 +767,7 @@ c_code { static void rebalance_join_needed(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -775,6 +777,7 @@ c_code { static void rebalance_join_needed(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -785,6 +788,7 @@ c_code { static void rebalance_join_needed(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -1066,6 +1070,7 @@ c_code { static void rebalance_join_member_id_required(int i, int current) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -1322,6 +1327,7 @@ c_code { static void rebalance_sync_rebalance_in_progress(int i, int current) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -1718,7 +1724,7 @@ c_code { static void rebalance_revocation_prepared(int i) {
   }
 } }
 
-// rebalance hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
+// rebalance hears: the leader sees other metadata, or enforceRebalance()
 c_code { static void rebalance_rejoin_requested(int i) {
   if ((now.rebalance[i] == STABLE) && !now.preparing[i]) {
     /* STABLE.rejoin_requested.2 [J8 Q4 Q5] */

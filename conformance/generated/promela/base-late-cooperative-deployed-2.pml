@@ -26,7 +26,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 8de1a972ca7e59f87ad8dfae292c4ad10efb052301d2eb1a6fb28d55f5b15ceb
+// Model 99ee76fcc9785868b2821488e4dc7725fc15fefd666136b578e38e13f415a3ee
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -756,6 +756,7 @@ c_code { static void rebalance_join_needed(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -768,6 +769,7 @@ c_code { static void rebalance_join_needed(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -778,6 +780,7 @@ c_code { static void rebalance_join_needed(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -789,6 +792,7 @@ c_code { static void rebalance_join_needed(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -1297,6 +1301,7 @@ c_code { static void rebalance_sync_rebalance_in_progress(int i, int current) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -1692,7 +1697,7 @@ c_code { static void rebalance_partitions_revoked(int i) {
   }
 } }
 
-// rebalance hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
+// rebalance hears: the leader sees other metadata, or enforceRebalance()
 c_code { static void rebalance_rejoin_requested(int i) {
   if ((now.rebalance[i] == STABLE) && !now.preparing[i]) {
     /* STABLE.rejoin_requested.4 [J8 Q4 K1] */

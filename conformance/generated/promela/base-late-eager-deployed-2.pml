@@ -26,7 +26,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model b2272a4710657ddf790b5d31bd8804d314262d313e0f6725b5111ce09be74c8c
+// Model ab9eb6128540cbcbc0013efc2aee2ff568657dce19c500bd5dc3528abd541989
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -756,6 +756,7 @@ c_code { static void rebalance_join_needed(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -768,6 +769,7 @@ c_code { static void rebalance_join_needed(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -778,6 +780,7 @@ c_code { static void rebalance_join_needed(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -789,6 +792,7 @@ c_code { static void rebalance_join_needed(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -1272,6 +1276,7 @@ c_code { static void rebalance_sync_rebalance_in_progress(int i, int current) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -1670,7 +1675,7 @@ c_code { static void rebalance_revocation_prepared(int i) {
   }
 } }
 
-// rebalance hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
+// rebalance hears: the leader sees other metadata, or enforceRebalance()
 c_code { static void rebalance_rejoin_requested(int i) {
   if ((now.rebalance[i] == STABLE) && !now.preparing[i]) {
     /* STABLE.rejoin_requested.2 [J8 Q4 Q5] */

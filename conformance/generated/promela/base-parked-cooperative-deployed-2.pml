@@ -27,7 +27,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 6d7229d336e04393b49d735334ac9faf0158d80b8a51ec47b0ba5dae87e78989
+// Model 2ceae8bac8dbf71b9999c295ea821a71b9b3c6a5ad3e97ccf3d5d0b5455c3dc3
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -756,6 +756,7 @@ c_code { static void rebalance_join_needed(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -767,6 +768,7 @@ c_code { static void rebalance_join_needed(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -776,6 +778,7 @@ c_code { static void rebalance_join_needed(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -786,6 +789,7 @@ c_code { static void rebalance_join_needed(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -1288,6 +1292,7 @@ c_code { static void rebalance_sync_rebalance_in_progress(int i, int current) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -1681,7 +1686,7 @@ c_code { static void rebalance_partitions_revoked(int i) {
   }
 } }
 
-// rebalance hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
+// rebalance hears: the leader sees other metadata, or enforceRebalance()
 c_code { static void rebalance_rejoin_requested(int i) {
   if ((now.rebalance[i] == STABLE) && !now.preparing[i]) {
     /* STABLE.rejoin_requested.4 [J8 Q4 K1] */

@@ -26,7 +26,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model c54c63c424ebc6e2bb548d17560b2267238deff51efaf9732d875d118f99b998
+// Model 3fd4d6726d6fdc1c5dc8a5cabc8859370d7a7aeeaa71271d9ac8264c125dd468
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -778,6 +778,7 @@ c_code { static void rebalance_join_needed(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -789,6 +790,7 @@ c_code { static void rebalance_join_needed(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -798,6 +800,7 @@ c_code { static void rebalance_join_needed(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -808,6 +811,7 @@ c_code { static void rebalance_join_needed(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -1279,6 +1283,7 @@ c_code { static void rebalance_sync_rebalance_in_progress(int i, int current_) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
+    now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
@@ -1731,7 +1736,7 @@ c_code { static void rebalance_revocation_prepared(int i) {
   }
 } }
 
-// rebalance hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
+// rebalance hears: the leader sees other metadata, or enforceRebalance()
 c_code { static void rebalance_rejoin_requested(int i) {
   if ((now.rebalance[i] == STABLE) && !now.preparing[i]) {
     /* STABLE.rejoin_requested.2 [J8 Q4 Q5] */

@@ -17,7 +17,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 31beae00930507186c6aa89f6f6a4b066d8bd40da50824b367dfc7b93a238f86
+\* Model c06deb3e9e1de288fb5573633bb5ccb86c23d727e671824b30705915c3b3be2e
 EXTENDS Naturals, TLC
 
 Members == 1 .. 1
@@ -51,6 +51,8 @@ TypeOK ==
     /\ state.owned \in {FALSE, TRUE}
     \* the assignment in hand is not empty
     /\ state.will_own \in {FALSE, TRUE}
+    \* cooperative: something that is owned is of a topic no longer subscribed to, and goes before JoinGroup
+    /\ state.unwanted \in {FALSE, TRUE}
     \* of what is owned, something stays when the revocation in progress is done
     /\ state.keeps \in {FALSE, TRUE}
     \* the retry backoff before the next JoinGroup runs
@@ -145,9 +147,9 @@ TypeOK ==
     /\ state.has \in {FALSE, TRUE}
     \* the last assignment is not empty
     /\ state.assigned \in {FALSE, TRUE}
-    \* the last assignment takes something of what it has, and the listener has not heard so
+    \* the last assignment, or subscription, takes something of what it has, and the listener has not heard so
     /\ state.taken \in {FALSE, TRUE}
-    \* the last assignment leaves it something of what it had
+    \* the last assignment, or subscription, leaves it something of what it had
     /\ state.stays \in {FALSE, TRUE}
     \* what happens now says that the coordinator is gone
     /\ state.suspect \in {FALSE, TRUE}
@@ -161,9 +163,9 @@ TypeOK ==
                         "static-stays", "commit-what-is-owned", "no-commit-in-a-rebalance",
                         "callbacks-alternate", "commit-if-configured", "commit-waits", "commit-ends-once",
                         "lost-was-owned", "lost-by-losing", "paused-before-revoked",
-                        "added-before-assigned", "revoked-for-cause", "taken-is-revoked", "goodbye-is-said",
-                        "revoked-is-removed", "assigned-is-enabled", "forget-then-fail", "errors-are-told",
-                        "stalled-member-leaves"}
+                        "added-before-assigned", "revoked-for-cause", "unwanted-goes-first",
+                        "taken-is-revoked", "goodbye-is-said", "revoked-is-removed", "assigned-is-enabled",
+                        "forget-then-fail", "errors-are-told", "stalled-member-leaves"}
 
 Init ==
     state = [timeouts |-> "STOPPED",
@@ -176,6 +178,7 @@ Init ==
              identity |-> "none",
              owned |-> FALSE,
              will_own |-> FALSE,
+             unwanted |-> FALSE,
              keeps |-> FALSE,
              join_backoff |-> FALSE,
              preparing |-> FALSE,
@@ -756,6 +759,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s1 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                         \* forget_identity
                                         !.identity = "none",
+                                        !.unwanted = FALSE,
                                         \* await_poll
                                         !.polled = FALSE,
                                         \* lose
@@ -813,6 +817,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s14 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* await_poll
                                          !.polled = FALSE,
                                          \* lose
@@ -859,6 +864,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s23 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* await_poll
                                          !.polled = FALSE,
                                          \* drop_rebalance
@@ -886,6 +892,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s28 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* await_poll
                                          !.polled = FALSE,
                                          \* drop_rebalance
@@ -904,6 +911,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s29 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* await_poll
                                          !.polled = FALSE,
                                          \* lose
@@ -961,6 +969,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s42 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* await_poll
                                          !.polled = FALSE,
                                          \* lose
@@ -1007,6 +1016,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s51 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* await_poll
                                          !.polled = FALSE,
                                          \* drop_rebalance
@@ -1034,6 +1044,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s56 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* await_poll
                                          !.polled = FALSE,
                                          \* drop_rebalance
@@ -1052,6 +1063,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s57 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* await_poll
                                          !.polled = FALSE,
                                          \* lose
@@ -1109,6 +1121,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s70 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* await_poll
                                          !.polled = FALSE,
                                          \* lose
@@ -1155,6 +1168,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s79 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* await_poll
                                          !.polled = FALSE,
                                          \* drop_rebalance
@@ -1182,6 +1196,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s84 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* await_poll
                                          !.polled = FALSE,
                                          \* drop_rebalance
@@ -1200,6 +1215,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s85 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* await_poll
                                          !.polled = FALSE,
                                          \* lose
@@ -1257,6 +1273,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s98 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* await_poll
                                          !.polled = FALSE,
                                          \* lose
@@ -1303,6 +1320,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s107 == [s EXCEPT !.rebalance = "UNJOINED",
                                           \* forget_identity
                                           !.identity = "none",
+                                          !.unwanted = FALSE,
                                           \* await_poll
                                           !.polled = FALSE,
                                           \* drop_rebalance
@@ -1330,6 +1348,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s112 == [s EXCEPT !.rebalance = "UNJOINED",
                                           \* forget_identity
                                           !.identity = "none",
+                                          !.unwanted = FALSE,
                                           \* await_poll
                                           !.polled = FALSE,
                                           \* drop_rebalance
@@ -1348,6 +1367,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s113 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                           \* forget_identity
                                           !.identity = "none",
+                                          !.unwanted = FALSE,
                                           \* await_poll
                                           !.polled = FALSE,
                                           \* lose
@@ -1405,6 +1425,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s126 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                           \* forget_identity
                                           !.identity = "none",
+                                          !.unwanted = FALSE,
                                           \* await_poll
                                           !.polled = FALSE,
                                           \* lose
@@ -1451,6 +1472,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s135 == [s EXCEPT !.rebalance = "UNJOINED",
                                           \* forget_identity
                                           !.identity = "none",
+                                          !.unwanted = FALSE,
                                           \* await_poll
                                           !.polled = FALSE,
                                           \* drop_rebalance
@@ -1478,6 +1500,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s140 == [s EXCEPT !.rebalance = "UNJOINED",
                                           \* forget_identity
                                           !.identity = "none",
+                                          !.unwanted = FALSE,
                                           \* await_poll
                                           !.polled = FALSE,
                                           \* drop_rebalance
@@ -1500,6 +1523,7 @@ RebalancePollLimitReached(s) ==
                IF s.identity = "member" /\ ~s.leaving /\ ~s.callback_running /\ ~s.static
                THEN LET s141 == \* forget_identity
                                 [s EXCEPT !.identity = "none",
+                                          !.unwanted = FALSE,
                                           \* await_poll
                                           !.polled = FALSE,
                                           \* lose_instead
@@ -1527,6 +1551,7 @@ RebalancePollLimitReached(s) ==
                ELSE IF s.identity = "member" /\ ~s.leaving /\ ~s.callback_running /\ s.static
                THEN LET s146 == \* forget_identity
                                 [s EXCEPT !.identity = "none",
+                                          !.unwanted = FALSE,
                                           \* await_poll
                                           !.polled = FALSE,
                                           \* lose_instead
@@ -1543,6 +1568,7 @@ RebalancePollLimitReached(s) ==
                ELSE IF s.identity = "member" /\ ~s.leaving /\ s.callback_running /\ ~s.static
                THEN LET s147 == \* forget_identity
                                 [s EXCEPT !.identity = "none",
+                                          !.unwanted = FALSE,
                                           \* await_poll
                                           !.polled = FALSE]
                         s148 == IF s147.fault = "none" /\ ~s147.coordinator_known
@@ -1565,6 +1591,7 @@ RebalancePollLimitReached(s) ==
                ELSE IF s.identity = "member" /\ ~s.leaving /\ s.callback_running /\ s.static
                THEN LET s152 == \* forget_identity
                                 [s EXCEPT !.identity = "none",
+                                          !.unwanted = FALSE,
                                           \* await_poll
                                           !.polled = FALSE,
                                           !.in_group = FALSE,
@@ -1583,6 +1610,7 @@ RebalancePollLimitReached(s) ==
                IF s.identity = "member" /\ ~s.static
                THEN LET s153 == \* forget_identity
                                 [s EXCEPT !.identity = "none",
+                                          !.unwanted = FALSE,
                                           \* await_poll
                                           !.polled = FALSE]
                         s154 == IF s153.fault = "none" /\ ~s153.coordinator_known
@@ -1605,6 +1633,7 @@ RebalancePollLimitReached(s) ==
                ELSE IF s.identity = "member" /\ s.static
                THEN LET s158 == \* forget_identity
                                 [s EXCEPT !.identity = "none",
+                                          !.unwanted = FALSE,
                                           \* await_poll
                                           !.polled = FALSE,
                                           !.in_group = FALSE,
@@ -1786,6 +1815,8 @@ RebalanceJoinNeeded(s) ==
                                         !.preparing = FALSE,
                                         !.follow_up = FALSE,
                                         !.join_backoff = FALSE,
+                                        !.unwanted = FALSE,
+                                        !.keeps = FALSE,
                                         !.in_group = FALSE,
                                         !.heartbeat_out = FALSE,
                                         !.beat_due = FALSE,
@@ -1813,47 +1844,55 @@ RebalanceJoinNeeded(s) ==
                                  /\ ~(s8.commit_done \/ ~(s8.auto_commit /\ s8.owned))
                               THEN [s8 EXCEPT !.fault = "commit-comes-first"]
                               ELSE s8
-                    IN  [s9 EXCEPT !.call_out = "JoinGroup",
-                                   !.generation_unused = FALSE,
-                                   !.in_group = FALSE,
-                                   !.rejoin_due = FALSE]
+                        s10 == IF s9.fault = "none" /\ ~(~s9.taken)
+                               THEN [s9 EXCEPT !.fault = "unwanted-goes-first"]
+                               ELSE s9
+                    IN  [s10 EXCEPT !.call_out = "JoinGroup",
+                                    !.generation_unused = FALSE,
+                                    !.in_group = FALSE,
+                                    !.rejoin_due = FALSE]
                ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.join_needed.1 [J1 J7 D4 H3]
                IF s.subscribed /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff
-               THEN LET s10 == [s EXCEPT !.rebalance = "PREPARING_REBALANCE",
+               THEN LET s11 == [s EXCEPT !.rebalance = "PREPARING_REBALANCE",
                                          \* send_join_group
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
                                          !.join_backoff = FALSE,
+                                         !.unwanted = FALSE,
+                                         !.keeps = FALSE,
                                          !.in_group = FALSE,
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
                                          !.poll_late = FALSE]
-                        s11 == TimeoutsHeartbeatsDisabled(s10)
-                        s12 == IF s11.fault = "none" /\ ~(~s11.replaced)
-                               THEN [s11 EXCEPT !.fault = "fenced-says-nothing"]
-                               ELSE s11
-                        s13 == IF s12.fault = "none" /\ ~(s12.call_out = "none")
-                               THEN [s12 EXCEPT !.fault = "one-call"]
+                        s12 == TimeoutsHeartbeatsDisabled(s11)
+                        s13 == IF s12.fault = "none" /\ ~(~s12.replaced)
+                               THEN [s12 EXCEPT !.fault = "fenced-says-nothing"]
                                ELSE s12
-                        s14 == IF s13.fault = "none" /\ ~s13.coordinator_known
-                               THEN [s13 EXCEPT !.fault = "to-a-known-coordinator"]
+                        s14 == IF s13.fault = "none" /\ ~(s13.call_out = "none")
+                               THEN [s13 EXCEPT !.fault = "one-call"]
                                ELSE s13
-                        s15 == IF s14.fault = "none" /\ ~(~s14.revoke_due)
-                               THEN [s14 EXCEPT !.fault = "callbacks-before-join"]
+                        s15 == IF s14.fault = "none" /\ ~s14.coordinator_known
+                               THEN [s14 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s14
-                        s16 == IF s15.fault = "none" /\ ~s15.may_join
-                               THEN [s15 EXCEPT !.fault = "join-needs-a-poll"]
+                        s16 == IF s15.fault = "none" /\ ~(~s15.revoke_due)
+                               THEN [s15 EXCEPT !.fault = "callbacks-before-join"]
                                ELSE s15
-                        s17 == IF s16.fault = "none" /\ ~(~s16.join_rests)
-                               THEN [s16 EXCEPT !.fault = "join-waits"]
+                        s17 == IF s16.fault = "none" /\ ~s16.may_join
+                               THEN [s16 EXCEPT !.fault = "join-needs-a-poll"]
                                ELSE s16
-                        s18 == IF /\ s17.fault = "none"
-                                  /\ ~(s17.commit_done \/ ~(s17.auto_commit /\ s17.owned))
-                               THEN [s17 EXCEPT !.fault = "commit-comes-first"]
+                        s18 == IF s17.fault = "none" /\ ~(~s17.join_rests)
+                               THEN [s17 EXCEPT !.fault = "join-waits"]
                                ELSE s17
-                    IN  [s18 EXCEPT !.call_out = "JoinGroup",
+                        s19 == IF /\ s18.fault = "none"
+                                  /\ ~(s18.commit_done \/ ~(s18.auto_commit /\ s18.owned))
+                               THEN [s18 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s18
+                        s20 == IF s19.fault = "none" /\ ~(~s19.taken)
+                               THEN [s19 EXCEPT !.fault = "unwanted-goes-first"]
+                               ELSE s19
+                    IN  [s20 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE]
@@ -1861,38 +1900,43 @@ RebalanceJoinNeeded(s) ==
           [] at = "PREPARING_REBALANCE" ->
                \* PREPARING_REBALANCE.join_needed.1 [J1 J2 D4 H3]
                IF s.polled /\ s.coordinator_known /\ ~s.join_backoff
-               THEN LET s19 == \* send_join_group
+               THEN LET s21 == \* send_join_group
                                [s EXCEPT !.preparing = FALSE,
                                          !.follow_up = FALSE,
                                          !.join_backoff = FALSE,
+                                         !.unwanted = FALSE,
+                                         !.keeps = FALSE,
                                          !.in_group = FALSE,
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
                                          !.poll_late = FALSE]
-                        s20 == TimeoutsHeartbeatsDisabled(s19)
-                        s21 == IF s20.fault = "none" /\ ~(~s20.replaced)
-                               THEN [s20 EXCEPT !.fault = "fenced-says-nothing"]
-                               ELSE s20
-                        s22 == IF s21.fault = "none" /\ ~(s21.call_out = "none")
-                               THEN [s21 EXCEPT !.fault = "one-call"]
-                               ELSE s21
-                        s23 == IF s22.fault = "none" /\ ~s22.coordinator_known
-                               THEN [s22 EXCEPT !.fault = "to-a-known-coordinator"]
+                        s22 == TimeoutsHeartbeatsDisabled(s21)
+                        s23 == IF s22.fault = "none" /\ ~(~s22.replaced)
+                               THEN [s22 EXCEPT !.fault = "fenced-says-nothing"]
                                ELSE s22
-                        s24 == IF s23.fault = "none" /\ ~(~s23.revoke_due)
-                               THEN [s23 EXCEPT !.fault = "callbacks-before-join"]
+                        s24 == IF s23.fault = "none" /\ ~(s23.call_out = "none")
+                               THEN [s23 EXCEPT !.fault = "one-call"]
                                ELSE s23
-                        s25 == IF s24.fault = "none" /\ ~s24.may_join
-                               THEN [s24 EXCEPT !.fault = "join-needs-a-poll"]
+                        s25 == IF s24.fault = "none" /\ ~s24.coordinator_known
+                               THEN [s24 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s24
-                        s26 == IF s25.fault = "none" /\ ~(~s25.join_rests)
-                               THEN [s25 EXCEPT !.fault = "join-waits"]
+                        s26 == IF s25.fault = "none" /\ ~(~s25.revoke_due)
+                               THEN [s25 EXCEPT !.fault = "callbacks-before-join"]
                                ELSE s25
-                        s27 == IF /\ s26.fault = "none"
-                                  /\ ~(s26.commit_done \/ ~(s26.auto_commit /\ s26.owned))
-                               THEN [s26 EXCEPT !.fault = "commit-comes-first"]
+                        s27 == IF s26.fault = "none" /\ ~s26.may_join
+                               THEN [s26 EXCEPT !.fault = "join-needs-a-poll"]
                                ELSE s26
-                    IN  [s27 EXCEPT !.call_out = "JoinGroup",
+                        s28 == IF s27.fault = "none" /\ ~(~s27.join_rests)
+                               THEN [s27 EXCEPT !.fault = "join-waits"]
+                               ELSE s27
+                        s29 == IF /\ s28.fault = "none"
+                                  /\ ~(s28.commit_done \/ ~(s28.auto_commit /\ s28.owned))
+                               THEN [s28 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s28
+                        s30 == IF s29.fault = "none" /\ ~(~s29.taken)
+                               THEN [s29 EXCEPT !.fault = "unwanted-goes-first"]
+                               ELSE s29
+                    IN  [s30 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE]
@@ -1900,39 +1944,44 @@ RebalanceJoinNeeded(s) ==
           [] at = "STABLE" ->
                \* STABLE.join_needed.1 [J1 J2 D4 H3 K1]
                IF s.preparing /\ s.commit_step = "none" /\ s.coordinator_known
-               THEN LET s28 == [s EXCEPT !.rebalance = "PREPARING_REBALANCE",
+               THEN LET s31 == [s EXCEPT !.rebalance = "PREPARING_REBALANCE",
                                          \* send_join_group
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
                                          !.join_backoff = FALSE,
+                                         !.unwanted = FALSE,
+                                         !.keeps = FALSE,
                                          !.in_group = FALSE,
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
                                          !.poll_late = FALSE]
-                        s29 == TimeoutsHeartbeatsDisabled(s28)
-                        s30 == IF s29.fault = "none" /\ ~(~s29.replaced)
-                               THEN [s29 EXCEPT !.fault = "fenced-says-nothing"]
-                               ELSE s29
-                        s31 == IF s30.fault = "none" /\ ~(s30.call_out = "none")
-                               THEN [s30 EXCEPT !.fault = "one-call"]
-                               ELSE s30
-                        s32 == IF s31.fault = "none" /\ ~s31.coordinator_known
-                               THEN [s31 EXCEPT !.fault = "to-a-known-coordinator"]
-                               ELSE s31
-                        s33 == IF s32.fault = "none" /\ ~(~s32.revoke_due)
-                               THEN [s32 EXCEPT !.fault = "callbacks-before-join"]
+                        s32 == TimeoutsHeartbeatsDisabled(s31)
+                        s33 == IF s32.fault = "none" /\ ~(~s32.replaced)
+                               THEN [s32 EXCEPT !.fault = "fenced-says-nothing"]
                                ELSE s32
-                        s34 == IF s33.fault = "none" /\ ~s33.may_join
-                               THEN [s33 EXCEPT !.fault = "join-needs-a-poll"]
+                        s34 == IF s33.fault = "none" /\ ~(s33.call_out = "none")
+                               THEN [s33 EXCEPT !.fault = "one-call"]
                                ELSE s33
-                        s35 == IF s34.fault = "none" /\ ~(~s34.join_rests)
-                               THEN [s34 EXCEPT !.fault = "join-waits"]
+                        s35 == IF s34.fault = "none" /\ ~s34.coordinator_known
+                               THEN [s34 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s34
-                        s36 == IF /\ s35.fault = "none"
-                                  /\ ~(s35.commit_done \/ ~(s35.auto_commit /\ s35.owned))
-                               THEN [s35 EXCEPT !.fault = "commit-comes-first"]
+                        s36 == IF s35.fault = "none" /\ ~(~s35.revoke_due)
+                               THEN [s35 EXCEPT !.fault = "callbacks-before-join"]
                                ELSE s35
-                    IN  [s36 EXCEPT !.call_out = "JoinGroup",
+                        s37 == IF s36.fault = "none" /\ ~s36.may_join
+                               THEN [s36 EXCEPT !.fault = "join-needs-a-poll"]
+                               ELSE s36
+                        s38 == IF s37.fault = "none" /\ ~(~s37.join_rests)
+                               THEN [s37 EXCEPT !.fault = "join-waits"]
+                               ELSE s37
+                        s39 == IF /\ s38.fault = "none"
+                                  /\ ~(s38.commit_done \/ ~(s38.auto_commit /\ s38.owned))
+                               THEN [s38 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s38
+                        s40 == IF s39.fault = "none" /\ ~(~s39.taken)
+                               THEN [s39 EXCEPT !.fault = "unwanted-goes-first"]
+                               ELSE s39
+                    IN  [s40 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE]
@@ -2287,6 +2336,8 @@ RebalanceJoinMemberIdRequired(s, current) ==
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
                                          !.join_backoff = FALSE,
+                                         !.unwanted = FALSE,
+                                         !.keeps = FALSE,
                                          !.in_group = FALSE,
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
@@ -2314,7 +2365,10 @@ RebalanceJoinMemberIdRequired(s, current) ==
                                   /\ ~(s9.commit_done \/ ~(s9.auto_commit /\ s9.owned))
                                THEN [s9 EXCEPT !.fault = "commit-comes-first"]
                                ELSE s9
-                    IN  [s10 EXCEPT !.call_out = "JoinGroup",
+                        s11 == IF s10.fault = "none" /\ ~(~s10.taken)
+                               THEN [s10 EXCEPT !.fault = "unwanted-goes-first"]
+                               ELSE s10
+                    IN  [s11 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE]
@@ -2388,6 +2442,8 @@ RebalanceJoinRebalanceInProgress(s, current) ==
                               [s1 EXCEPT !.preparing = FALSE,
                                          !.follow_up = FALSE,
                                          !.join_backoff = FALSE,
+                                         !.unwanted = FALSE,
+                                         !.keeps = FALSE,
                                          !.in_group = FALSE,
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
@@ -2415,7 +2471,10 @@ RebalanceJoinRebalanceInProgress(s, current) ==
                                   /\ ~(s9.commit_done \/ ~(s9.auto_commit /\ s9.owned))
                                THEN [s9 EXCEPT !.fault = "commit-comes-first"]
                                ELSE s9
-                    IN  [s10 EXCEPT !.call_out = "JoinGroup",
+                        s11 == IF s10.fault = "none" /\ ~(~s10.taken)
+                               THEN [s10 EXCEPT !.fault = "unwanted-goes-first"]
+                               ELSE s10
+                    IN  [s11 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE]
@@ -2487,7 +2546,8 @@ RebalanceJoinUnknownMember(s, current) ==
                               ELSE s
                         s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
-                                         !.identity = "none"]
+                                         !.identity = "none",
+                                         !.unwanted = FALSE]
                     IN  RebalanceJoinNeeded(s2)
                \* PREPARING_REBALANCE.join_unknown_member.2 [J4 C2 K1]
                ELSE IF current /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff /\ s.owned
@@ -2497,6 +2557,7 @@ RebalanceJoinUnknownMember(s, current) ==
                         s4 == [s3 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* lose
                                          !.lost = TRUE,
                                          !.callback_running = FALSE,
@@ -2759,6 +2820,7 @@ RebalanceJoinFenced(s, current) ==
                         s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* fence
                                          !.fenced = TRUE,
                                          !.polled = FALSE]
@@ -2772,6 +2834,7 @@ RebalanceJoinFenced(s, current) ==
                         s5 == [s4 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* fence
                                          !.fenced = TRUE,
                                          !.polled = FALSE,
@@ -2972,12 +3035,70 @@ RebalanceRevocationPrepared(s) ==
          IN  [s7 EXCEPT !.revoke_due = TRUE]
     ELSE s
 
+\* rebalance hears: the leader sees other metadata, or enforceRebalance()
+RebalanceRejoinRequested(s) ==
+    LET at == s.rebalance
+    IN  CASE at = "STABLE" ->
+               \* STABLE.rejoin_requested.3 [J8 M3 Q4]
+               IF ~s.preparing /\ s.owned /\ s.auto_commit /\ ~s.unwanted
+               THEN LET s1 == \* prepare_to_join
+                              [s EXCEPT !.preparing = TRUE,
+                                        \* commit
+                                        !.commit_step = "blocked"]
+                    IN  RebalanceCommitNeeded(s1)
+               \* STABLE.rejoin_requested.4 [J8 Q4 K1]
+               ELSE IF ~s.preparing /\ ~(s.owned /\ s.auto_commit) /\ ~s.unwanted
+               THEN LET s2 == \* prepare_to_join
+                              [s EXCEPT !.preparing = TRUE]
+                    IN  RebalanceJoinNeeded(s2)
+               \* STABLE.rejoin_requested.5 [J2 M3 M8 Q4 Q5]
+               ELSE IF ~s.preparing /\ s.unwanted /\ s.auto_commit
+               THEN LET s3 == [s EXCEPT !.rebalance = "PREPARE_REVOCATION",
+                                        \* commit
+                                        !.commit_step = "blocked",
+                                        !.pending_said = TRUE]
+                    IN  RebalanceCommitNeeded(s3)
+               \* STABLE.rejoin_requested.6 [J2 Q4 Q5]
+               ELSE IF ~s.preparing /\ s.unwanted /\ ~s.auto_commit
+               THEN LET s4 == [s EXCEPT !.rebalance = "PREPARE_REVOCATION",
+                                        !.pending_said = TRUE]
+                    IN  RebalanceRevocationPrepared(s4)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.rejoin_requested.1 [J1 J2]
+               IF ~s.follow_up
+               THEN \* want_follow_up
+                    [s EXCEPT !.follow_up = TRUE]
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.rejoin_requested.1 [J1 J2]
+               IF ~s.follow_up
+               THEN \* want_follow_up
+                    [s EXCEPT !.follow_up = TRUE]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.rejoin_requested.1 [J1 J2]
+               IF ~s.follow_up
+               THEN \* want_follow_up
+                    [s EXCEPT !.follow_up = TRUE]
+               ELSE s
+          [] OTHER -> s
+
+\* connection hears: the leader sees other metadata, or enforceRebalance()
+ConnectionRejoinRequested(s) ==
+    \* DOWN.rejoin_requested.1 [L4]
+    IF s.connection = "DOWN"
+    THEN IF s.fault = "none"
+         THEN [s EXCEPT !.fault = "illegal-event"]
+         ELSE s
+    ELSE s
+
 \* rebalance hears: SyncGroup: NONE, with the assignment
-RebalanceSyncAccepted(s, current, takes, retains, gains) ==
+RebalanceSyncAccepted(s, current, takes, retains, gains, fits) ==
     LET at == s.rebalance
     IN  CASE at = "COMPLETING_REBALANCE" ->
                \* COMPLETING_REBALANCE.sync_accepted.1 [J9 Q4 C3]
-               IF current /\ ~(s.owned /\ takes)
+               IF current /\ fits /\ ~(s.owned /\ takes)
                THEN LET s1 == IF s.fault = "none" /\ ~current
                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
                               ELSE s
@@ -3000,7 +3121,7 @@ RebalanceSyncAccepted(s, current, takes, retains, gains) ==
                               ELSE s4
                     IN  [s5 EXCEPT !.assign_due = TRUE]
                \* COMPLETING_REBALANCE.sync_accepted.2 [J9 M3 M8 Q4 Q5]
-               ELSE IF current /\ s.owned /\ takes /\ s.auto_commit
+               ELSE IF current /\ fits /\ s.owned /\ takes /\ s.auto_commit
                THEN LET s6 == IF s.fault = "none" /\ ~current
                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
                               ELSE s
@@ -3013,7 +3134,7 @@ RebalanceSyncAccepted(s, current, takes, retains, gains) ==
                                          !.pending_said = TRUE]
                     IN  RebalanceCommitNeeded(s7)
                \* COMPLETING_REBALANCE.sync_accepted.3 [J9 Q4 Q5]
-               ELSE IF current /\ s.owned /\ takes /\ ~s.auto_commit
+               ELSE IF current /\ fits /\ s.owned /\ takes /\ ~s.auto_commit
                THEN LET s8 == IF s.fault = "none" /\ ~current
                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
                               ELSE s
@@ -3023,6 +3144,20 @@ RebalanceSyncAccepted(s, current, takes, retains, gains) ==
                                          !.keeps = retains,
                                          !.pending_said = TRUE]
                     IN  RebalanceRevocationPrepared(s9)
+               \* COMPLETING_REBALANCE.sync_accepted.4 [J1 J2]
+               ELSE IF current /\ ~fits
+               THEN LET s10 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s11 == [s10 EXCEPT !.rebalance = "STABLE",
+                                           \* note_unwanted
+                                           !.unwanted = s10.owned /\ takes,
+                                           !.keeps = s10.owned /\ takes /\ retains,
+                                           !.preparing = FALSE,
+                                           \* rejoin
+                                           !.follow_up = FALSE]
+                        s12 == RebalanceRejoinRequested(s11)
+                    IN  ConnectionRejoinRequested(s12)
                ELSE s
           [] at = "UNJOINED" ->
                \* UNJOINED.sync_accepted.2 [J9]
@@ -3089,6 +3224,8 @@ RebalanceSyncRebalanceInProgress(s, current) ==
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
                                          !.join_backoff = FALSE,
+                                         !.unwanted = FALSE,
+                                         !.keeps = FALSE,
                                          !.in_group = FALSE,
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
@@ -3116,7 +3253,10 @@ RebalanceSyncRebalanceInProgress(s, current) ==
                                   /\ ~(s9.commit_done \/ ~(s9.auto_commit /\ s9.owned))
                                THEN [s9 EXCEPT !.fault = "commit-comes-first"]
                                ELSE s9
-                    IN  [s10 EXCEPT !.call_out = "JoinGroup",
+                        s11 == IF s10.fault = "none" /\ ~(~s10.taken)
+                               THEN [s10 EXCEPT !.fault = "unwanted-goes-first"]
+                               ELSE s10
+                    IN  [s11 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE]
@@ -3184,6 +3324,7 @@ RebalanceSyncUnknownMember(s, current) ==
                         s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          !.in_group = FALSE,
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
@@ -3198,6 +3339,7 @@ RebalanceSyncUnknownMember(s, current) ==
                         s5 == [s4 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* lose
                                          !.lost = TRUE,
                                          !.callback_running = FALSE,
@@ -3301,6 +3443,7 @@ RebalanceSyncIllegalGeneration(s, current) ==
                         s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_generation
                                          !.identity = IF s1.identity /= "none" THEN "id" ELSE "none",
+                                         !.unwanted = FALSE,
                                          !.in_group = FALSE,
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
@@ -3315,6 +3458,7 @@ RebalanceSyncIllegalGeneration(s, current) ==
                         s5 == [s4 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_generation
                                          !.identity = IF s4.identity /= "none" THEN "id" ELSE "none",
+                                         !.unwanted = FALSE,
                                          \* lose
                                          !.lost = TRUE,
                                          !.callback_running = FALSE,
@@ -3483,6 +3627,7 @@ RebalanceSyncFenced(s, current) ==
                         s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* fence
                                          !.fenced = TRUE,
                                          !.polled = FALSE,
@@ -3501,6 +3646,7 @@ RebalanceSyncFenced(s, current) ==
                         s6 == [s5 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* fence
                                          !.fenced = TRUE,
                                          !.polled = FALSE,
@@ -3715,8 +3861,11 @@ RebalanceCallbackStarted(s) ==
 
 \* rebalance hears: the subscription is updated; go on
 RebalanceRevocationDone(s) ==
+    \* PARTITION_REVOKED.revocation_done.1 [Q4 J2]
+    IF s.rebalance = "PARTITION_REVOKED" /\ s.unwanted
+    THEN RebalanceJoinNeeded(s)
     \* PARTITION_REVOKED.revocation_done.2 [Q4 C3 K2]
-    IF s.rebalance = "PARTITION_REVOKED"
+    ELSE IF s.rebalance = "PARTITION_REVOKED" /\ ~s.unwanted
     THEN LET s1 == [s EXCEPT !.rebalance = "ASSIGNING_PARTITIONS",
                              \* want_follow_up
                              !.follow_up = TRUE,
@@ -3745,7 +3894,8 @@ RebalanceLeaveNeeded(s) ==
     \* UNJOINED.leave_needed.1 [L1 H3]
     IF s.rebalance = "UNJOINED" /\ ~s.static /\ s.identity /= "none" /\ s.coordinator_known
     THEN LET s1 == \* forget_identity
-                   [s EXCEPT !.identity = "none"]
+                   [s EXCEPT !.identity = "none",
+                             !.unwanted = FALSE]
              s2 == IF s1.fault = "none" /\ ~s1.coordinator_known
                    THEN [s1 EXCEPT !.fault = "to-a-known-coordinator"]
                    ELSE s1
@@ -3767,6 +3917,7 @@ RebalanceLeaveNeeded(s) ==
     ELSE IF s.rebalance = "UNJOINED" /\ ~(~s.static /\ s.identity /= "none" /\ s.coordinator_known)
     THEN LET s7 == \* forget_identity
                    [s EXCEPT !.identity = "none",
+                             !.unwanted = FALSE,
                              !.in_group = FALSE,
                              !.heartbeat_out = FALSE,
                              !.beat_due = FALSE,
@@ -3792,7 +3943,7 @@ RebalancePartitionsRevoked(s) ==
                         s3 == [s2 EXCEPT !.pending_said = FALSE,
                                          !.added_said = FALSE,
                                          !.removal_due = FALSE,
-                                         !.commit_done = FALSE]
+                                         !.commit_done = s2.commit_done /\ s2.unwanted]
                     IN  RebalanceRevocationDone(s3)
                \* REVOKING_PARTITION.partitions_revoked.3 [C1 C2 P3 J2]
                ELSE IF s.callback_running /\ ~s.leaving /\ (s.lost \/ (s.identity /= "member" /\ ~s.keeps))
@@ -3807,7 +3958,7 @@ RebalancePartitionsRevoked(s) ==
                         s6 == [s5 EXCEPT !.pending_said = FALSE,
                                          !.added_said = FALSE,
                                          !.removal_due = FALSE,
-                                         !.commit_done = FALSE]
+                                         !.commit_done = s5.commit_done /\ s5.unwanted]
                     IN  RebalanceJoinNeeded(s6)
                \* REVOKING_PARTITION.partitions_revoked.4 [C1 C2]
                ELSE IF s.callback_running /\ ~s.lost /\ s.identity /= "member" /\ s.keeps
@@ -3829,7 +3980,7 @@ RebalancePartitionsRevoked(s) ==
                         s9 == [s8 EXCEPT !.pending_said = FALSE,
                                          !.added_said = FALSE,
                                          !.removal_due = FALSE,
-                                         !.commit_done = FALSE,
+                                         !.commit_done = s8.commit_done /\ s8.unwanted,
                                          !.in_group = FALSE,
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
@@ -3878,7 +4029,7 @@ RebalancePartitionsRevoked(s) ==
                         s20 == [s19 EXCEPT !.pending_said = FALSE,
                                            !.added_said = FALSE,
                                            !.removal_due = FALSE,
-                                           !.commit_done = FALSE,
+                                           !.commit_done = s19.commit_done /\ s19.unwanted,
                                            !.pending_said = TRUE]
                         s21 == IF s20.fault = "none" /\ ~(~s20.revoke_due)
                                THEN [s20 EXCEPT !.fault = "callbacks-alternate"]
@@ -3929,7 +4080,7 @@ RebalancePartitionsRevoked(s) ==
                         s29 == [s28 EXCEPT !.pending_said = FALSE,
                                            !.added_said = FALSE,
                                            !.removal_due = FALSE,
-                                           !.commit_done = FALSE]
+                                           !.commit_done = s28.commit_done /\ s28.unwanted]
                         s30 == IF s29.fault = "none" /\ ~s29.leave_asked
                                THEN [s29 EXCEPT !.fault = "leaves-if-asked"]
                                ELSE s29
@@ -3984,52 +4135,6 @@ RebalancePartitionsRevoked(s) ==
                THEN [s EXCEPT !.fault = "illegal-event"]
                ELSE s
           [] OTHER -> s
-
-\* rebalance hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
-RebalanceRejoinRequested(s) ==
-    LET at == s.rebalance
-    IN  CASE at = "STABLE" ->
-               \* STABLE.rejoin_requested.3 [J8 M3 Q4]
-               IF ~s.preparing /\ s.owned /\ s.auto_commit
-               THEN LET s1 == \* prepare_to_join
-                              [s EXCEPT !.preparing = TRUE,
-                                        \* commit
-                                        !.commit_step = "blocked"]
-                    IN  RebalanceCommitNeeded(s1)
-               \* STABLE.rejoin_requested.4 [J8 Q4 K1]
-               ELSE IF ~s.preparing /\ ~(s.owned /\ s.auto_commit)
-               THEN LET s2 == \* prepare_to_join
-                              [s EXCEPT !.preparing = TRUE]
-                    IN  RebalanceJoinNeeded(s2)
-               ELSE s
-          [] at = "PREPARING_REBALANCE" ->
-               \* PREPARING_REBALANCE.rejoin_requested.1 [J1 J2]
-               IF ~s.follow_up
-               THEN \* want_follow_up
-                    [s EXCEPT !.follow_up = TRUE]
-               ELSE s
-          [] at = "COMPLETING_REBALANCE" ->
-               \* COMPLETING_REBALANCE.rejoin_requested.1 [J1 J2]
-               IF ~s.follow_up
-               THEN \* want_follow_up
-                    [s EXCEPT !.follow_up = TRUE]
-               ELSE s
-          [] at = "ASSIGNING_PARTITIONS" ->
-               \* ASSIGNING_PARTITIONS.rejoin_requested.1 [J1 J2]
-               IF ~s.follow_up
-               THEN \* want_follow_up
-                    [s EXCEPT !.follow_up = TRUE]
-               ELSE s
-          [] OTHER -> s
-
-\* connection hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
-ConnectionRejoinRequested(s) ==
-    \* DOWN.rejoin_requested.1 [L4]
-    IF s.connection = "DOWN"
-    THEN IF s.fault = "none"
-         THEN [s EXCEPT !.fault = "illegal-event"]
-         ELSE s
-    ELSE s
 
 \* rebalance hears: PARTITIONS_ASSIGNED: the listener has returned
 RebalancePartitionsAssigned(s) ==
@@ -4368,6 +4473,60 @@ RebalanceCommitRebalanceInProgress(s, current) ==
                     THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
                ELSE s
+          [] OTHER -> s
+
+\* rebalance hears: subscribe() with other topics than before
+RebalanceSubscriptionChanged(s, takes, retains) ==
+    LET at == s.rebalance
+    IN  CASE at = "STABLE" ->
+               \* STABLE.subscription_changed.1 [J2 Q4]
+               IF ~s.preparing
+               THEN LET s1 == \* note_unwanted
+                              [s EXCEPT !.unwanted = s.owned /\ takes,
+                                        !.keeps = s.owned /\ takes /\ retains,
+                                        !.preparing = FALSE,
+                                        \* rejoin
+                                        !.follow_up = FALSE]
+                        s2 == RebalanceRejoinRequested(s1)
+                    IN  ConnectionRejoinRequested(s2)
+               \* STABLE.subscription_changed.2 [J2 Q4 Q5]
+               ELSE IF s.preparing /\ s.owned /\ takes /\ s.commit_step /= "none"
+               THEN [s EXCEPT !.rebalance = "PREPARE_REVOCATION",
+                              \* note_unwanted
+                              !.unwanted = s.owned /\ takes,
+                              !.keeps = s.owned /\ takes /\ retains,
+                              !.preparing = FALSE,
+                              !.pending_said = TRUE]
+               \* STABLE.subscription_changed.3 [J2 Q4 Q5]
+               ELSE IF s.preparing /\ s.owned /\ takes /\ s.commit_step = "none"
+               THEN LET s3 == [s EXCEPT !.rebalance = "PREPARE_REVOCATION",
+                                        \* note_unwanted
+                                        !.unwanted = s.owned /\ takes,
+                                        !.keeps = s.owned /\ takes /\ retains,
+                                        !.preparing = FALSE,
+                                        !.pending_said = TRUE]
+                    IN  RebalanceRevocationPrepared(s3)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.subscription_changed.1 [J1 J2]
+               IF ~s.follow_up
+               THEN \* want_follow_up
+                    [s EXCEPT !.follow_up = TRUE]
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.subscription_changed.1 [J1 J2]
+               IF ~s.follow_up
+               THEN \* want_follow_up
+                    [s EXCEPT !.follow_up = TRUE]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.subscription_changed.1 [J1 J2 Q4]
+               \* want_follow_up
+               [s EXCEPT !.follow_up = TRUE,
+                         \* note_unwanted
+                         !.unwanted = s.owned /\ takes,
+                         !.keeps = s.owned /\ takes /\ retains,
+                         !.preparing = FALSE]
           [] OTHER -> s
 
 \* rebalance hears: OffsetCommit: NONE, or an error that ends the attempt
@@ -4891,6 +5050,7 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                         s2 == [s1 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* lose
                                          !.lost = TRUE,
                                          !.callback_running = FALSE,
@@ -4938,6 +5098,7 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                         s12 == [s11 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
@@ -4958,6 +5119,7 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                         s15 == [s14 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* lose
                                            !.lost = TRUE,
                                            !.callback_running = FALSE,
@@ -5005,6 +5167,7 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                         s25 == [s24 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
@@ -5025,6 +5188,7 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                         s28 == [s27 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* lose
                                            !.lost = TRUE,
                                            !.callback_running = FALSE,
@@ -5072,6 +5236,7 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                         s38 == [s37 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
@@ -5092,6 +5257,7 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                         s41 == [s40 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* lose
                                            !.lost = TRUE,
                                            !.callback_running = FALSE,
@@ -5139,6 +5305,7 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                         s51 == [s50 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
@@ -5159,6 +5326,7 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                         s54 == [s53 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* lose
                                            !.lost = TRUE,
                                            !.callback_running = FALSE,
@@ -5206,6 +5374,7 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                         s64 == [s63 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
@@ -5230,6 +5399,7 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                                ELSE s
                         s67 == \* forget_identity
                                [s66 EXCEPT !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* lose_instead
                                            !.lost = TRUE,
                                            !.keeps = FALSE,
@@ -5247,6 +5417,7 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                                ELSE s
                         s69 == \* forget_identity
                                [s68 EXCEPT !.identity = "none",
+                                           !.unwanted = FALSE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
@@ -5266,6 +5437,7 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                                ELSE s
                         s71 == \* forget_identity
                                [s70 EXCEPT !.identity = "none",
+                                           !.unwanted = FALSE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
@@ -5302,6 +5474,7 @@ RebalanceCommitUnknownMember(s, current) ==
                         s2 == [s1 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* lose
                                          !.lost = TRUE,
                                          !.callback_running = FALSE,
@@ -5353,6 +5526,7 @@ RebalanceCommitUnknownMember(s, current) ==
                         s12 == [s11 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
@@ -5386,6 +5560,7 @@ RebalanceCommitUnknownMember(s, current) ==
                         s15 == [s14 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* lose
                                            !.lost = TRUE,
                                            !.callback_running = FALSE,
@@ -5437,6 +5612,7 @@ RebalanceCommitUnknownMember(s, current) ==
                         s25 == [s24 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
@@ -5470,6 +5646,7 @@ RebalanceCommitUnknownMember(s, current) ==
                         s28 == [s27 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* lose
                                            !.lost = TRUE,
                                            !.callback_running = FALSE,
@@ -5521,6 +5698,7 @@ RebalanceCommitUnknownMember(s, current) ==
                         s38 == [s37 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
@@ -5554,6 +5732,7 @@ RebalanceCommitUnknownMember(s, current) ==
                                ELSE s
                         s41 == \* forget_identity
                                [s40 EXCEPT !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* lose_instead
                                            !.lost = TRUE,
                                            !.keeps = FALSE,
@@ -5576,6 +5755,7 @@ RebalanceCommitUnknownMember(s, current) ==
                                ELSE s
                         s43 == \* forget_identity
                                [s42 EXCEPT !.identity = "none",
+                                           !.unwanted = FALSE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
@@ -5612,6 +5792,7 @@ RebalanceCommitUnknownMember(s, current) ==
                                ELSE s
                         s45 == \* forget_identity
                                [s44 EXCEPT !.identity = "none",
+                                           !.unwanted = FALSE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
@@ -5671,6 +5852,7 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                         s2 == [s1 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_generation
                                          !.identity = IF s1.identity /= "none" THEN "id" ELSE "none",
+                                         !.unwanted = FALSE,
                                          \* lose
                                          !.lost = TRUE,
                                          !.callback_running = FALSE,
@@ -5718,6 +5900,7 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                         s12 == [s11 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_generation
                                            !.identity = IF s11.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
@@ -5738,6 +5921,7 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                         s15 == [s14 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_generation
                                            !.identity = IF s14.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            \* lose
                                            !.lost = TRUE,
                                            !.callback_running = FALSE,
@@ -5785,6 +5969,7 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                         s25 == [s24 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_generation
                                            !.identity = IF s24.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
@@ -5805,6 +5990,7 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                         s28 == [s27 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_generation
                                            !.identity = IF s27.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            \* lose
                                            !.lost = TRUE,
                                            !.callback_running = FALSE,
@@ -5852,6 +6038,7 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                         s38 == [s37 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_generation
                                            !.identity = IF s37.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
@@ -5872,6 +6059,7 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                         s41 == [s40 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_generation
                                            !.identity = IF s40.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            \* lose
                                            !.lost = TRUE,
                                            !.callback_running = FALSE,
@@ -5919,6 +6107,7 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                         s51 == [s50 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_generation
                                            !.identity = IF s50.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
@@ -5939,6 +6128,7 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                         s54 == [s53 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_generation
                                            !.identity = IF s53.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            \* lose
                                            !.lost = TRUE,
                                            !.callback_running = FALSE,
@@ -5986,6 +6176,7 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                         s64 == [s63 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_generation
                                            !.identity = IF s63.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
@@ -6010,6 +6201,7 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                                ELSE s
                         s67 == \* forget_generation
                                [s66 EXCEPT !.identity = IF s66.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            \* lose_instead
                                            !.lost = TRUE,
                                            !.keeps = FALSE,
@@ -6027,6 +6219,7 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                                ELSE s
                         s69 == \* forget_generation
                                [s68 EXCEPT !.identity = IF s68.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
@@ -6046,6 +6239,7 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                                ELSE s
                         s71 == \* forget_generation
                                [s70 EXCEPT !.identity = IF s70.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
@@ -6082,6 +6276,7 @@ RebalanceCommitIllegalGeneration(s, current) ==
                         s2 == [s1 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_generation
                                          !.identity = IF s1.identity /= "none" THEN "id" ELSE "none",
+                                         !.unwanted = FALSE,
                                          \* lose
                                          !.lost = TRUE,
                                          !.callback_running = FALSE,
@@ -6133,6 +6328,7 @@ RebalanceCommitIllegalGeneration(s, current) ==
                         s12 == [s11 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_generation
                                            !.identity = IF s11.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
@@ -6166,6 +6362,7 @@ RebalanceCommitIllegalGeneration(s, current) ==
                         s15 == [s14 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_generation
                                            !.identity = IF s14.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            \* lose
                                            !.lost = TRUE,
                                            !.callback_running = FALSE,
@@ -6217,6 +6414,7 @@ RebalanceCommitIllegalGeneration(s, current) ==
                         s25 == [s24 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_generation
                                            !.identity = IF s24.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
@@ -6250,6 +6448,7 @@ RebalanceCommitIllegalGeneration(s, current) ==
                         s28 == [s27 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_generation
                                            !.identity = IF s27.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            \* lose
                                            !.lost = TRUE,
                                            !.callback_running = FALSE,
@@ -6301,6 +6500,7 @@ RebalanceCommitIllegalGeneration(s, current) ==
                         s38 == [s37 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_generation
                                            !.identity = IF s37.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
@@ -6334,6 +6534,7 @@ RebalanceCommitIllegalGeneration(s, current) ==
                                ELSE s
                         s41 == \* forget_generation
                                [s40 EXCEPT !.identity = IF s40.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            \* lose_instead
                                            !.lost = TRUE,
                                            !.keeps = FALSE,
@@ -6356,6 +6557,7 @@ RebalanceCommitIllegalGeneration(s, current) ==
                                ELSE s
                         s43 == \* forget_generation
                                [s42 EXCEPT !.identity = IF s42.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
@@ -6392,6 +6594,7 @@ RebalanceCommitIllegalGeneration(s, current) ==
                                ELSE s
                         s45 == \* forget_generation
                                [s44 EXCEPT !.identity = IF s44.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
@@ -6451,6 +6654,7 @@ RebalanceHeartbeatFenced(s, current) ==
                         s2 == [s1 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* fence
                                          !.fenced = TRUE,
                                          !.polled = FALSE,
@@ -6503,6 +6707,7 @@ RebalanceHeartbeatFenced(s, current) ==
                         s14 == [s13 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE,
@@ -6527,6 +6732,7 @@ RebalanceHeartbeatFenced(s, current) ==
                         s18 == [s17 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE,
@@ -6579,6 +6785,7 @@ RebalanceHeartbeatFenced(s, current) ==
                         s30 == [s29 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE,
@@ -6603,6 +6810,7 @@ RebalanceHeartbeatFenced(s, current) ==
                         s34 == [s33 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE,
@@ -6655,6 +6863,7 @@ RebalanceHeartbeatFenced(s, current) ==
                         s46 == [s45 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE,
@@ -6679,6 +6888,7 @@ RebalanceHeartbeatFenced(s, current) ==
                         s50 == [s49 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE,
@@ -6731,6 +6941,7 @@ RebalanceHeartbeatFenced(s, current) ==
                         s62 == [s61 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE,
@@ -6755,6 +6966,7 @@ RebalanceHeartbeatFenced(s, current) ==
                         s66 == [s65 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE,
@@ -6807,6 +7019,7 @@ RebalanceHeartbeatFenced(s, current) ==
                         s78 == [s77 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE,
@@ -6835,6 +7048,7 @@ RebalanceHeartbeatFenced(s, current) ==
                                ELSE s
                         s82 == \* forget_identity
                                [s81 EXCEPT !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE,
@@ -6857,6 +7071,7 @@ RebalanceHeartbeatFenced(s, current) ==
                                ELSE s
                         s86 == \* forget_identity
                                [s85 EXCEPT !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE]
@@ -6881,6 +7096,7 @@ RebalanceHeartbeatFenced(s, current) ==
                                ELSE s
                         s90 == \* forget_identity
                                [s89 EXCEPT !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE]
@@ -6922,6 +7138,7 @@ RebalanceCommitFenced(s, current) ==
                         s2 == [s1 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* fence
                                          !.fenced = TRUE,
                                          !.polled = FALSE,
@@ -6978,6 +7195,7 @@ RebalanceCommitFenced(s, current) ==
                         s14 == [s13 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE,
@@ -7015,6 +7233,7 @@ RebalanceCommitFenced(s, current) ==
                         s18 == [s17 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE,
@@ -7071,6 +7290,7 @@ RebalanceCommitFenced(s, current) ==
                         s30 == [s29 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE,
@@ -7108,6 +7328,7 @@ RebalanceCommitFenced(s, current) ==
                         s34 == [s33 EXCEPT !.rebalance = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE,
@@ -7164,6 +7385,7 @@ RebalanceCommitFenced(s, current) ==
                         s46 == [s45 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE,
@@ -7201,6 +7423,7 @@ RebalanceCommitFenced(s, current) ==
                                ELSE s
                         s50 == \* forget_identity
                                [s49 EXCEPT !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE,
@@ -7228,6 +7451,7 @@ RebalanceCommitFenced(s, current) ==
                                ELSE s
                         s54 == \* forget_identity
                                [s53 EXCEPT !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE]
@@ -7269,6 +7493,7 @@ RebalanceCommitFenced(s, current) ==
                                ELSE s
                         s58 == \* forget_identity
                                [s57 EXCEPT !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE]
@@ -7330,6 +7555,7 @@ RebalanceLeaveRequested(s) ==
                THEN LET s1 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                         \* start_leaving
                                         !.leaving = TRUE,
+                                        !.unwanted = FALSE,
                                         !.commit_step = "none",
                                         !.preparing = FALSE,
                                         !.follow_up = FALSE,
@@ -7398,6 +7624,7 @@ RebalanceLeaveRequested(s) ==
                THEN LET s11 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
+                                         !.unwanted = FALSE,
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
@@ -7466,6 +7693,7 @@ RebalanceLeaveRequested(s) ==
                THEN LET s21 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
+                                         !.unwanted = FALSE,
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
@@ -7534,6 +7762,7 @@ RebalanceLeaveRequested(s) ==
                THEN LET s31 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
+                                         !.unwanted = FALSE,
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
@@ -7574,6 +7803,7 @@ RebalanceLeaveRequested(s) ==
                THEN LET s38 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
+                                         !.unwanted = FALSE,
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
@@ -7643,6 +7873,7 @@ RebalanceLeaveRequested(s) ==
                THEN LET s48 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
+                                         !.unwanted = FALSE,
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
@@ -7712,6 +7943,7 @@ RebalanceLeaveRequested(s) ==
                THEN LET s58 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
+                                         !.unwanted = FALSE,
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
@@ -7807,6 +8039,7 @@ RebalanceLeaveRequested(s) ==
                IF ~s.leaving
                THEN \* start_leaving
                     [s EXCEPT !.leaving = TRUE,
+                              !.unwanted = FALSE,
                               !.commit_step = "none",
                               !.preparing = FALSE,
                               !.follow_up = FALSE,
@@ -8253,6 +8486,15 @@ ConnectionSubscribedToTopics(s) ==
          ELSE s
     ELSE s
 
+\* connection hears: subscribe() with other topics than before
+ConnectionSubscriptionChanged(s) ==
+    \* DOWN.subscription_changed.1 [L4]
+    IF s.connection = "DOWN"
+    THEN IF s.fault = "none"
+         THEN [s EXCEPT !.fault = "illegal-event"]
+         ELSE s
+    ELSE s
+
 \* connection hears: unsubscribe(), or close() after its commit; the server event CLOSE
 ConnectionLeaveRequested(s) ==
     \* DOWN.leave_requested.1 [L4]
@@ -8410,7 +8652,111 @@ PollRaised ==
                                !.removal_due = FALSE,
                                !.enable_due = FALSE]
 
-\* the subscription changed, the leader sees other metadata, or enforceRebalance() [application]
+\* subscribe() with other topics than before [application]
+SubscriptionChangedNotTakesNotRetains ==
+    /\ state.configured
+    /\ state.fault = "none"
+    /\ ~(state.connection = "DOWN")
+    /\ state' = LET s1 == [state EXCEPT !.rejoin_due = state.rejoin_due \/ state.rebalance /= "UNJOINED",
+                                        !.taken = IF \/ state.rebalance = "STABLE"
+                                                     \/ state.rebalance = "ASSIGNING_PARTITIONS"
+                                                  THEN FALSE
+                                                  ELSE state.taken,
+                                        !.stays = IF \/ state.rebalance = "STABLE"
+                                                     \/ state.rebalance = "ASSIGNING_PARTITIONS"
+                                                  THEN FALSE
+                                                  ELSE state.stays]
+                    s2 == RebalanceSubscriptionChanged(s1, FALSE, FALSE)
+                    s3 == ConnectionSubscriptionChanged(s2)
+                    s4 == TimeoutsTurnEnded(s3)
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.raised = FALSE,
+                               !.said_goodbye = FALSE,
+                               !.left = FALSE,
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
+
+\* subscribe() with other topics than before [application]
+SubscriptionChangedNotTakesRetains ==
+    /\ state.configured
+    /\ state.fault = "none"
+    /\ ~(state.connection = "DOWN")
+    /\ state' = LET s1 == [state EXCEPT !.rejoin_due = state.rejoin_due \/ state.rebalance /= "UNJOINED",
+                                        !.taken = IF \/ state.rebalance = "STABLE"
+                                                     \/ state.rebalance = "ASSIGNING_PARTITIONS"
+                                                  THEN FALSE
+                                                  ELSE state.taken,
+                                        !.stays = IF \/ state.rebalance = "STABLE"
+                                                     \/ state.rebalance = "ASSIGNING_PARTITIONS"
+                                                  THEN FALSE
+                                                  ELSE state.stays]
+                    s2 == RebalanceSubscriptionChanged(s1, FALSE, TRUE)
+                    s3 == ConnectionSubscriptionChanged(s2)
+                    s4 == TimeoutsTurnEnded(s3)
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.raised = FALSE,
+                               !.said_goodbye = FALSE,
+                               !.left = FALSE,
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
+
+\* subscribe() with other topics than before [application]
+SubscriptionChangedTakesNotRetains ==
+    /\ state.configured
+    /\ state.fault = "none"
+    /\ ~(state.connection = "DOWN")
+    /\ state' = LET s1 == [state EXCEPT !.rejoin_due = state.rejoin_due \/ state.rebalance /= "UNJOINED",
+                                        !.taken = IF \/ state.rebalance = "STABLE"
+                                                     \/ state.rebalance = "ASSIGNING_PARTITIONS"
+                                                  THEN state.has
+                                                  ELSE state.taken,
+                                        !.stays = IF \/ state.rebalance = "STABLE"
+                                                     \/ state.rebalance = "ASSIGNING_PARTITIONS"
+                                                  THEN FALSE
+                                                  ELSE state.stays]
+                    s2 == RebalanceSubscriptionChanged(s1, TRUE, FALSE)
+                    s3 == ConnectionSubscriptionChanged(s2)
+                    s4 == TimeoutsTurnEnded(s3)
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.raised = FALSE,
+                               !.said_goodbye = FALSE,
+                               !.left = FALSE,
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
+
+\* subscribe() with other topics than before [application]
+SubscriptionChangedTakesRetains ==
+    /\ state.configured
+    /\ state.fault = "none"
+    /\ ~(state.connection = "DOWN")
+    /\ state' = LET s1 == [state EXCEPT !.rejoin_due = state.rejoin_due \/ state.rebalance /= "UNJOINED",
+                                        !.taken = IF \/ state.rebalance = "STABLE"
+                                                     \/ state.rebalance = "ASSIGNING_PARTITIONS"
+                                                  THEN state.has
+                                                  ELSE state.taken,
+                                        !.stays = IF \/ state.rebalance = "STABLE"
+                                                     \/ state.rebalance = "ASSIGNING_PARTITIONS"
+                                                  THEN state.has
+                                                  ELSE state.stays]
+                    s2 == RebalanceSubscriptionChanged(s1, TRUE, TRUE)
+                    s3 == ConnectionSubscriptionChanged(s2)
+                    s4 == TimeoutsTurnEnded(s3)
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.raised = FALSE,
+                               !.said_goodbye = FALSE,
+                               !.left = FALSE,
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
+
+\* the leader sees other metadata, or enforceRebalance() [application]
 RejoinRequested ==
     /\ state.configured
     /\ state.fault = "none"
@@ -8969,63 +9315,63 @@ JoinFatalCurrent ==
                                !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedNotCurrentNotTakesNotRetainsNotGains ==
+SyncAcceptedNotCurrentNotTakesRetainsGainsNotFits ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == RebalanceSyncAccepted(state, FALSE, FALSE, FALSE, FALSE)
+    /\ state' = LET s1 == RebalanceSyncAccepted(state, FALSE, FALSE, TRUE, TRUE, FALSE)
                 IN  TimeoutsTurnEnded(s1)
 
 \* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedNotCurrentNotTakesNotRetainsGains ==
+SyncAcceptedNotCurrentNotTakesRetainsGainsFits ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == RebalanceSyncAccepted(state, FALSE, FALSE, FALSE, TRUE)
+    /\ state' = LET s1 == RebalanceSyncAccepted(state, FALSE, FALSE, TRUE, TRUE, TRUE)
                 IN  TimeoutsTurnEnded(s1)
 
 \* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedNotCurrentNotTakesRetainsNotGains ==
+SyncAcceptedNotCurrentTakesRetainsGainsNotFits ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == RebalanceSyncAccepted(state, FALSE, FALSE, TRUE, FALSE)
+    /\ state' = LET s1 == RebalanceSyncAccepted(state, FALSE, TRUE, TRUE, TRUE, FALSE)
                 IN  TimeoutsTurnEnded(s1)
 
 \* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedNotCurrentNotTakesRetainsGains ==
+SyncAcceptedNotCurrentTakesRetainsGainsFits ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == RebalanceSyncAccepted(state, FALSE, FALSE, TRUE, TRUE)
+    /\ state' = LET s1 == RebalanceSyncAccepted(state, FALSE, TRUE, TRUE, TRUE, TRUE)
                 IN  TimeoutsTurnEnded(s1)
 
 \* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedNotCurrentTakesNotRetainsNotGains ==
+SyncAcceptedCurrentNotTakesNotRetainsNotGainsNotFits ==
     /\ state.configured
     /\ state.fault = "none"
-    /\ state' = LET s1 == RebalanceSyncAccepted(state, FALSE, TRUE, FALSE, FALSE)
-                IN  TimeoutsTurnEnded(s1)
+    /\ ~(state.rebalance = "UNJOINED")
+    /\ ~(state.rebalance = "PREPARING_REBALANCE")
+    /\ ~(state.rebalance = "PREPARE_REVOCATION")
+    /\ ~(state.rebalance = "PARTITION_REVOKED")
+    /\ ~(state.rebalance = "STABLE")
+    /\ ~(state.rebalance = "REVOKING_PARTITION")
+    /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = FALSE,
+                                        !.taken = FALSE,
+                                        !.stays = FALSE,
+                                        !.rejoin_due = TRUE,
+                                        !.commit_done = FALSE]
+                    s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, FALSE, FALSE, FALSE)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.raised = FALSE,
+                               !.said_goodbye = FALSE,
+                               !.left = FALSE,
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedNotCurrentTakesNotRetainsGains ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == RebalanceSyncAccepted(state, FALSE, TRUE, FALSE, TRUE)
-                IN  TimeoutsTurnEnded(s1)
-
-\* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedNotCurrentTakesRetainsNotGains ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == RebalanceSyncAccepted(state, FALSE, TRUE, TRUE, FALSE)
-                IN  TimeoutsTurnEnded(s1)
-
-\* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedNotCurrentTakesRetainsGains ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == RebalanceSyncAccepted(state, FALSE, TRUE, TRUE, TRUE)
-                IN  TimeoutsTurnEnded(s1)
-
-\* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedCurrentNotTakesNotRetainsNotGains ==
+SyncAcceptedCurrentNotTakesNotRetainsNotGainsFits ==
     /\ state.configured
     /\ state.fault = "none"
     /\ ~(state.rebalance = "UNJOINED")
@@ -9040,7 +9386,7 @@ SyncAcceptedCurrentNotTakesNotRetainsNotGains ==
                                         !.taken = FALSE,
                                         !.stays = state.has,
                                         !.commit_done = FALSE]
-                    s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, FALSE, FALSE)
+                    s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, FALSE, FALSE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
@@ -9052,7 +9398,35 @@ SyncAcceptedCurrentNotTakesNotRetainsNotGains ==
                                !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedCurrentNotTakesNotRetainsGains ==
+SyncAcceptedCurrentNotTakesNotRetainsGainsNotFits ==
+    /\ state.configured
+    /\ state.fault = "none"
+    /\ ~(state.rebalance = "UNJOINED")
+    /\ ~(state.rebalance = "PREPARING_REBALANCE")
+    /\ ~(state.rebalance = "PREPARE_REVOCATION")
+    /\ ~(state.rebalance = "PARTITION_REVOKED")
+    /\ ~(state.rebalance = "STABLE")
+    /\ ~(state.rebalance = "REVOKING_PARTITION")
+    /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = FALSE,
+                                        !.taken = FALSE,
+                                        !.stays = FALSE,
+                                        !.rejoin_due = TRUE,
+                                        !.commit_done = FALSE]
+                    s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, FALSE, TRUE, FALSE)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.raised = FALSE,
+                               !.said_goodbye = FALSE,
+                               !.left = FALSE,
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
+
+\* SyncGroup: NONE, with the assignment [message]
+SyncAcceptedCurrentNotTakesNotRetainsGainsFits ==
     /\ state.configured
     /\ state.fault = "none"
     /\ ~(state.rebalance = "UNJOINED")
@@ -9067,7 +9441,7 @@ SyncAcceptedCurrentNotTakesNotRetainsGains ==
                                         !.taken = FALSE,
                                         !.stays = state.has,
                                         !.commit_done = FALSE]
-                    s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, FALSE, TRUE)
+                    s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, FALSE, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
@@ -9079,7 +9453,35 @@ SyncAcceptedCurrentNotTakesNotRetainsGains ==
                                !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedCurrentNotTakesRetainsNotGains ==
+SyncAcceptedCurrentNotTakesRetainsNotGainsNotFits ==
+    /\ state.configured
+    /\ state.fault = "none"
+    /\ ~(state.rebalance = "UNJOINED")
+    /\ ~(state.rebalance = "PREPARING_REBALANCE")
+    /\ ~(state.rebalance = "PREPARE_REVOCATION")
+    /\ ~(state.rebalance = "PARTITION_REVOKED")
+    /\ ~(state.rebalance = "STABLE")
+    /\ ~(state.rebalance = "REVOKING_PARTITION")
+    /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = FALSE,
+                                        !.taken = FALSE,
+                                        !.stays = FALSE,
+                                        !.rejoin_due = TRUE,
+                                        !.commit_done = FALSE]
+                    s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, TRUE, FALSE, FALSE)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.raised = FALSE,
+                               !.said_goodbye = FALSE,
+                               !.left = FALSE,
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
+
+\* SyncGroup: NONE, with the assignment [message]
+SyncAcceptedCurrentNotTakesRetainsNotGainsFits ==
     /\ state.configured
     /\ state.fault = "none"
     /\ ~(state.rebalance = "UNJOINED")
@@ -9094,7 +9496,7 @@ SyncAcceptedCurrentNotTakesRetainsNotGains ==
                                         !.taken = FALSE,
                                         !.stays = state.has,
                                         !.commit_done = FALSE]
-                    s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, TRUE, FALSE)
+                    s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, TRUE, FALSE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
@@ -9106,7 +9508,35 @@ SyncAcceptedCurrentNotTakesRetainsNotGains ==
                                !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedCurrentNotTakesRetainsGains ==
+SyncAcceptedCurrentNotTakesRetainsGainsNotFits ==
+    /\ state.configured
+    /\ state.fault = "none"
+    /\ ~(state.rebalance = "UNJOINED")
+    /\ ~(state.rebalance = "PREPARING_REBALANCE")
+    /\ ~(state.rebalance = "PREPARE_REVOCATION")
+    /\ ~(state.rebalance = "PARTITION_REVOKED")
+    /\ ~(state.rebalance = "STABLE")
+    /\ ~(state.rebalance = "REVOKING_PARTITION")
+    /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = FALSE,
+                                        !.taken = FALSE,
+                                        !.stays = FALSE,
+                                        !.rejoin_due = TRUE,
+                                        !.commit_done = FALSE]
+                    s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, TRUE, TRUE, FALSE)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.raised = FALSE,
+                               !.said_goodbye = FALSE,
+                               !.left = FALSE,
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
+
+\* SyncGroup: NONE, with the assignment [message]
+SyncAcceptedCurrentNotTakesRetainsGainsFits ==
     /\ state.configured
     /\ state.fault = "none"
     /\ ~(state.rebalance = "UNJOINED")
@@ -9121,7 +9551,7 @@ SyncAcceptedCurrentNotTakesRetainsGains ==
                                         !.taken = FALSE,
                                         !.stays = state.has,
                                         !.commit_done = FALSE]
-                    s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, TRUE, TRUE)
+                    s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, TRUE, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
@@ -9133,7 +9563,35 @@ SyncAcceptedCurrentNotTakesRetainsGains ==
                                !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedCurrentTakesNotRetainsNotGains ==
+SyncAcceptedCurrentTakesNotRetainsNotGainsNotFits ==
+    /\ state.configured
+    /\ state.fault = "none"
+    /\ ~(state.rebalance = "UNJOINED")
+    /\ ~(state.rebalance = "PREPARING_REBALANCE")
+    /\ ~(state.rebalance = "PREPARE_REVOCATION")
+    /\ ~(state.rebalance = "PARTITION_REVOKED")
+    /\ ~(state.rebalance = "STABLE")
+    /\ ~(state.rebalance = "REVOKING_PARTITION")
+    /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = FALSE,
+                                        !.taken = state.has,
+                                        !.stays = FALSE,
+                                        !.rejoin_due = TRUE,
+                                        !.commit_done = FALSE]
+                    s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, FALSE, FALSE, FALSE)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.raised = FALSE,
+                               !.said_goodbye = FALSE,
+                               !.left = FALSE,
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
+
+\* SyncGroup: NONE, with the assignment [message]
+SyncAcceptedCurrentTakesNotRetainsNotGainsFits ==
     /\ state.configured
     /\ state.fault = "none"
     /\ ~(state.rebalance = "UNJOINED")
@@ -9148,7 +9606,7 @@ SyncAcceptedCurrentTakesNotRetainsNotGains ==
                                         !.taken = state.has,
                                         !.stays = FALSE,
                                         !.commit_done = FALSE]
-                    s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, FALSE, FALSE)
+                    s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, FALSE, FALSE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
@@ -9160,7 +9618,35 @@ SyncAcceptedCurrentTakesNotRetainsNotGains ==
                                !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedCurrentTakesNotRetainsGains ==
+SyncAcceptedCurrentTakesNotRetainsGainsNotFits ==
+    /\ state.configured
+    /\ state.fault = "none"
+    /\ ~(state.rebalance = "UNJOINED")
+    /\ ~(state.rebalance = "PREPARING_REBALANCE")
+    /\ ~(state.rebalance = "PREPARE_REVOCATION")
+    /\ ~(state.rebalance = "PARTITION_REVOKED")
+    /\ ~(state.rebalance = "STABLE")
+    /\ ~(state.rebalance = "REVOKING_PARTITION")
+    /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = FALSE,
+                                        !.taken = state.has,
+                                        !.stays = FALSE,
+                                        !.rejoin_due = TRUE,
+                                        !.commit_done = FALSE]
+                    s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, FALSE, TRUE, FALSE)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.raised = FALSE,
+                               !.said_goodbye = FALSE,
+                               !.left = FALSE,
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
+
+\* SyncGroup: NONE, with the assignment [message]
+SyncAcceptedCurrentTakesNotRetainsGainsFits ==
     /\ state.configured
     /\ state.fault = "none"
     /\ ~(state.rebalance = "UNJOINED")
@@ -9175,7 +9661,7 @@ SyncAcceptedCurrentTakesNotRetainsGains ==
                                         !.taken = state.has,
                                         !.stays = FALSE,
                                         !.commit_done = FALSE]
-                    s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, FALSE, TRUE)
+                    s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, FALSE, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
@@ -9187,7 +9673,35 @@ SyncAcceptedCurrentTakesNotRetainsGains ==
                                !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedCurrentTakesRetainsNotGains ==
+SyncAcceptedCurrentTakesRetainsNotGainsNotFits ==
+    /\ state.configured
+    /\ state.fault = "none"
+    /\ ~(state.rebalance = "UNJOINED")
+    /\ ~(state.rebalance = "PREPARING_REBALANCE")
+    /\ ~(state.rebalance = "PREPARE_REVOCATION")
+    /\ ~(state.rebalance = "PARTITION_REVOKED")
+    /\ ~(state.rebalance = "STABLE")
+    /\ ~(state.rebalance = "REVOKING_PARTITION")
+    /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = FALSE,
+                                        !.taken = state.has,
+                                        !.stays = state.has,
+                                        !.rejoin_due = TRUE,
+                                        !.commit_done = FALSE]
+                    s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, TRUE, FALSE, FALSE)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.raised = FALSE,
+                               !.said_goodbye = FALSE,
+                               !.left = FALSE,
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
+
+\* SyncGroup: NONE, with the assignment [message]
+SyncAcceptedCurrentTakesRetainsNotGainsFits ==
     /\ state.configured
     /\ state.fault = "none"
     /\ ~(state.rebalance = "UNJOINED")
@@ -9202,7 +9716,7 @@ SyncAcceptedCurrentTakesRetainsNotGains ==
                                         !.taken = state.has,
                                         !.stays = state.has,
                                         !.commit_done = FALSE]
-                    s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, TRUE, FALSE)
+                    s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, TRUE, FALSE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
@@ -9214,7 +9728,35 @@ SyncAcceptedCurrentTakesRetainsNotGains ==
                                !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedCurrentTakesRetainsGains ==
+SyncAcceptedCurrentTakesRetainsGainsNotFits ==
+    /\ state.configured
+    /\ state.fault = "none"
+    /\ ~(state.rebalance = "UNJOINED")
+    /\ ~(state.rebalance = "PREPARING_REBALANCE")
+    /\ ~(state.rebalance = "PREPARE_REVOCATION")
+    /\ ~(state.rebalance = "PARTITION_REVOKED")
+    /\ ~(state.rebalance = "STABLE")
+    /\ ~(state.rebalance = "REVOKING_PARTITION")
+    /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = FALSE,
+                                        !.taken = state.has,
+                                        !.stays = state.has,
+                                        !.rejoin_due = TRUE,
+                                        !.commit_done = FALSE]
+                    s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, TRUE, TRUE, FALSE)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.raised = FALSE,
+                               !.said_goodbye = FALSE,
+                               !.left = FALSE,
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
+
+\* SyncGroup: NONE, with the assignment [message]
+SyncAcceptedCurrentTakesRetainsGainsFits ==
     /\ state.configured
     /\ state.fault = "none"
     /\ ~(state.rebalance = "UNJOINED")
@@ -9229,7 +9771,7 @@ SyncAcceptedCurrentTakesRetainsGains ==
                                         !.taken = state.has,
                                         !.stays = state.has,
                                         !.commit_done = FALSE]
-                    s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, TRUE, TRUE)
+                    s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, TRUE, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
                                !.raised = FALSE,
@@ -10290,6 +10832,10 @@ Next ==
     \/ SubscribedToTopics
     \/ ApplicationPolled
     \/ PollRaised
+    \/ SubscriptionChangedNotTakesNotRetains
+    \/ SubscriptionChangedNotTakesRetains
+    \/ SubscriptionChangedTakesNotRetains
+    \/ SubscriptionChangedTakesRetains
     \/ RejoinRequested
     \/ LeaveRequested
     \/ CallbackStarted
@@ -10319,22 +10865,26 @@ Next ==
     \/ JoinFencedCurrent
     \/ JoinFatalNotCurrent
     \/ JoinFatalCurrent
-    \/ SyncAcceptedNotCurrentNotTakesNotRetainsNotGains
-    \/ SyncAcceptedNotCurrentNotTakesNotRetainsGains
-    \/ SyncAcceptedNotCurrentNotTakesRetainsNotGains
-    \/ SyncAcceptedNotCurrentNotTakesRetainsGains
-    \/ SyncAcceptedNotCurrentTakesNotRetainsNotGains
-    \/ SyncAcceptedNotCurrentTakesNotRetainsGains
-    \/ SyncAcceptedNotCurrentTakesRetainsNotGains
-    \/ SyncAcceptedNotCurrentTakesRetainsGains
-    \/ SyncAcceptedCurrentNotTakesNotRetainsNotGains
-    \/ SyncAcceptedCurrentNotTakesNotRetainsGains
-    \/ SyncAcceptedCurrentNotTakesRetainsNotGains
-    \/ SyncAcceptedCurrentNotTakesRetainsGains
-    \/ SyncAcceptedCurrentTakesNotRetainsNotGains
-    \/ SyncAcceptedCurrentTakesNotRetainsGains
-    \/ SyncAcceptedCurrentTakesRetainsNotGains
-    \/ SyncAcceptedCurrentTakesRetainsGains
+    \/ SyncAcceptedNotCurrentNotTakesRetainsGainsNotFits
+    \/ SyncAcceptedNotCurrentNotTakesRetainsGainsFits
+    \/ SyncAcceptedNotCurrentTakesRetainsGainsNotFits
+    \/ SyncAcceptedNotCurrentTakesRetainsGainsFits
+    \/ SyncAcceptedCurrentNotTakesNotRetainsNotGainsNotFits
+    \/ SyncAcceptedCurrentNotTakesNotRetainsNotGainsFits
+    \/ SyncAcceptedCurrentNotTakesNotRetainsGainsNotFits
+    \/ SyncAcceptedCurrentNotTakesNotRetainsGainsFits
+    \/ SyncAcceptedCurrentNotTakesRetainsNotGainsNotFits
+    \/ SyncAcceptedCurrentNotTakesRetainsNotGainsFits
+    \/ SyncAcceptedCurrentNotTakesRetainsGainsNotFits
+    \/ SyncAcceptedCurrentNotTakesRetainsGainsFits
+    \/ SyncAcceptedCurrentTakesNotRetainsNotGainsNotFits
+    \/ SyncAcceptedCurrentTakesNotRetainsNotGainsFits
+    \/ SyncAcceptedCurrentTakesNotRetainsGainsNotFits
+    \/ SyncAcceptedCurrentTakesNotRetainsGainsFits
+    \/ SyncAcceptedCurrentTakesRetainsNotGainsNotFits
+    \/ SyncAcceptedCurrentTakesRetainsNotGainsFits
+    \/ SyncAcceptedCurrentTakesRetainsGainsNotFits
+    \/ SyncAcceptedCurrentTakesRetainsGainsFits
     \/ SyncRebalanceInProgressNotCurrent
     \/ SyncRebalanceInProgressCurrent
     \/ SyncUnknownMemberNotCurrent
@@ -10637,6 +11187,13 @@ AddedBeforeAssigned ==
 \* Rules: C1, C3
 RevokedForCause ==
     state.fault /= "revoked-for-cause"
+
+\* unwanted-goes-first (invariant): A cooperative member sends no JoinGroup while it owns something of a topic
+\* that it does not subscribe to any more, unless it learned of that after the last JoinGroup had become due.
+\* Source: Kafka ConsumerCoordinator.onJoinPrepare
+\* Rules: Q4
+UnwantedGoesFirst ==
+    state.fault /= "unwanted-goes-first"
 
 \* taken-is-revoked (invariant): What an assignment takes, the listener hears of before it hears of what the
 \* assignment brings.
@@ -11003,7 +11560,7 @@ Watch(n, word, id, condition) ==
     condition => \/ TLCGet(n) = 1
                  \/ TLCSet(n, 1) /\ PrintT(<<word, id>>)
 
-ASSUME \A n \in 1 .. 85 : TLCSet(n, 0)
+ASSUME \A n \in 1 .. 86 : TLCSet(n, 0)
 
 WatchIllegalEvent == Watch(1, "violated", "illegal-event", ~IllegalEvent)
 WatchLateChangesNothing == Watch(2, "violated", "late-changes-nothing", ~LateChangesNothing)
@@ -11039,56 +11596,57 @@ WatchLostByLosing == Watch(31, "violated", "lost-by-losing", ~LostByLosing)
 WatchPausedBeforeRevoked == Watch(32, "violated", "paused-before-revoked", ~PausedBeforeRevoked)
 WatchAddedBeforeAssigned == Watch(33, "violated", "added-before-assigned", ~AddedBeforeAssigned)
 WatchRevokedForCause == Watch(34, "violated", "revoked-for-cause", ~RevokedForCause)
-WatchTakenIsRevoked == Watch(35, "violated", "taken-is-revoked", ~TakenIsRevoked)
-WatchGoodbyeIsSaid == Watch(36, "violated", "goodbye-is-said", ~GoodbyeIsSaid)
-WatchRevokedIsRemoved == Watch(37, "violated", "revoked-is-removed", ~RevokedIsRemoved)
-WatchAssignedIsEnabled == Watch(38, "violated", "assigned-is-enabled", ~AssignedIsEnabled)
-WatchForgetThenFail == Watch(39, "violated", "forget-then-fail", ~ForgetThenFail)
-WatchErrorsAreTold == Watch(40, "violated", "errors-are-told", ~ErrorsAreTold)
-WatchStalledMemberLeaves == Watch(41, "violated", "stalled-member-leaves", ~StalledMemberLeaves)
-WatchLookupIsOut == Watch(42, "violated", "lookup-is-out", ~LookupIsOut)
-WatchNeedIsPursued == Watch(43, "violated", "need-is-pursued", ~NeedIsPursued)
-WatchQuestionIsKept == Watch(44, "violated", "question-is-kept", ~QuestionIsKept)
-WatchLookupRestIsKept == Watch(45, "violated", "lookup-rest-is-kept", ~LookupRestIsKept)
-WatchDueHeartbeatIsKept == Watch(46, "violated", "due-heartbeat-is-kept", ~DueHeartbeatIsKept)
-WatchLatePollIsKept == Watch(47, "violated", "late-poll-is-kept", ~LatePollIsKept)
-WatchNoNeedOutside == Watch(48, "violated", "no-need-outside", ~NoNeedOutside)
-WatchCoordinatorIsKnown == Watch(49, "violated", "coordinator-is-known", ~CoordinatorIsKnown)
-WatchMemberNeedsIt == Watch(50, "violated", "member-needs-it", ~MemberNeedsIt)
-WatchJoinIsOut == Watch(51, "violated", "join-is-out", ~JoinIsOut)
-WatchSyncIsOut == Watch(52, "violated", "sync-is-out", ~SyncIsOut)
-WatchWantsToJoin == Watch(53, "violated", "wants-to-join", ~WantsToJoin)
-WatchJoinBackoffIsKept == Watch(54, "violated", "join-backoff-is-kept", ~JoinBackoffIsKept)
-WatchAnnouncedIsPursued == Watch(55, "violated", "announced-is-pursued", ~AnnouncedIsPursued)
-WatchPreparedJoins == Watch(56, "violated", "prepared-joins", ~PreparedJoins)
-WatchFollowUpIsKept == Watch(57, "violated", "follow-up-is-kept", ~FollowUpIsKept)
-WatchRevokedGoesOn == Watch(58, "violated", "revoked-goes-on", ~RevokedGoesOn)
-WatchCommitEnds == Watch(59, "violated", "commit-ends", ~CommitEnds)
-WatchCommitIsOut == Watch(60, "violated", "commit-is-out", ~CommitIsOut)
-WatchCommitBackoffIsKept == Watch(61, "violated", "commit-backoff-is-kept", ~CommitBackoffIsKept)
-WatchCommitIsPursued == Watch(62, "violated", "commit-is-pursued", ~CommitIsPursued)
-WatchRevokeIsDue == Watch(63, "violated", "revoke-is-due", ~RevokeIsDue)
-WatchAssignIsDue == Watch(64, "violated", "assign-is-due", ~AssignIsDue)
-WatchToldIsEnabled == Watch(65, "violated", "told-is-enabled", ~ToldIsEnabled)
-WatchHeartbeatsRun == Watch(66, "violated", "heartbeats-run", ~HeartbeatsRun)
-WatchHeartbeatIsOut == Watch(67, "violated", "heartbeat-is-out", ~HeartbeatIsOut)
-WatchOverdueHeartbeatWaits == Watch(68, "violated", "overdue-heartbeat-waits", ~OverdueHeartbeatWaits)
-WatchOverduePollWaits == Watch(69, "violated", "overdue-poll-waits", ~OverduePollWaits)
-WatchMayJoin == Watch(70, "violated", "may-join", ~MayJoin)
-WatchFencingIsFinal == Watch(71, "violated", "fencing-is-final", ~FencingIsFinal)
-WatchIdentityIsGiven == Watch(72, "violated", "identity-is-given", ~IdentityIsGiven)
-WatchLostWithoutId == Watch(73, "violated", "lost-without-id", ~LostWithoutId)
-WatchLeaveIsPursued == Watch(74, "violated", "leave-is-pursued", ~LeaveIsPursued)
-WatchCallbackIsRunning == Watch(75, "violated", "callback-is-running", ~CallbackIsRunning)
-WatchCallbackStays == Watch(76, "violated", "callback-stays", ~CallbackStays)
-WatchOwnsWhatItHas == Watch(77, "violated", "owns-what-it-has", ~OwnsWhatItHas)
-WatchOwnsNothingOutside == Watch(78, "violated", "owns-nothing-outside", ~OwnsNothingOutside)
-WatchLostIsTold == Watch(79, "violated", "lost-is-told", ~LostIsTold)
-WatchReachesAssigning == Watch(80, "reached", "reaches-assigning", ReachesAssigning)
-WatchReachesLost == Watch(81, "reached", "reaches-lost", ReachesLost)
-WatchReachesLeaving == Watch(82, "reached", "reaches-leaving", ReachesLeaving)
-WatchReachesSecondLoss == Watch(83, "reached", "reaches-second-loss", ReachesSecondLoss)
-WatchReachesBlockedCommit == Watch(84, "reached", "reaches-blocked-commit", ReachesBlockedCommit)
-WatchReachesPollWhileLost == Watch(85, "reached", "reaches-poll-while-lost", ReachesPollWhileLost)
+WatchUnwantedGoesFirst == Watch(35, "violated", "unwanted-goes-first", ~UnwantedGoesFirst)
+WatchTakenIsRevoked == Watch(36, "violated", "taken-is-revoked", ~TakenIsRevoked)
+WatchGoodbyeIsSaid == Watch(37, "violated", "goodbye-is-said", ~GoodbyeIsSaid)
+WatchRevokedIsRemoved == Watch(38, "violated", "revoked-is-removed", ~RevokedIsRemoved)
+WatchAssignedIsEnabled == Watch(39, "violated", "assigned-is-enabled", ~AssignedIsEnabled)
+WatchForgetThenFail == Watch(40, "violated", "forget-then-fail", ~ForgetThenFail)
+WatchErrorsAreTold == Watch(41, "violated", "errors-are-told", ~ErrorsAreTold)
+WatchStalledMemberLeaves == Watch(42, "violated", "stalled-member-leaves", ~StalledMemberLeaves)
+WatchLookupIsOut == Watch(43, "violated", "lookup-is-out", ~LookupIsOut)
+WatchNeedIsPursued == Watch(44, "violated", "need-is-pursued", ~NeedIsPursued)
+WatchQuestionIsKept == Watch(45, "violated", "question-is-kept", ~QuestionIsKept)
+WatchLookupRestIsKept == Watch(46, "violated", "lookup-rest-is-kept", ~LookupRestIsKept)
+WatchDueHeartbeatIsKept == Watch(47, "violated", "due-heartbeat-is-kept", ~DueHeartbeatIsKept)
+WatchLatePollIsKept == Watch(48, "violated", "late-poll-is-kept", ~LatePollIsKept)
+WatchNoNeedOutside == Watch(49, "violated", "no-need-outside", ~NoNeedOutside)
+WatchCoordinatorIsKnown == Watch(50, "violated", "coordinator-is-known", ~CoordinatorIsKnown)
+WatchMemberNeedsIt == Watch(51, "violated", "member-needs-it", ~MemberNeedsIt)
+WatchJoinIsOut == Watch(52, "violated", "join-is-out", ~JoinIsOut)
+WatchSyncIsOut == Watch(53, "violated", "sync-is-out", ~SyncIsOut)
+WatchWantsToJoin == Watch(54, "violated", "wants-to-join", ~WantsToJoin)
+WatchJoinBackoffIsKept == Watch(55, "violated", "join-backoff-is-kept", ~JoinBackoffIsKept)
+WatchAnnouncedIsPursued == Watch(56, "violated", "announced-is-pursued", ~AnnouncedIsPursued)
+WatchPreparedJoins == Watch(57, "violated", "prepared-joins", ~PreparedJoins)
+WatchFollowUpIsKept == Watch(58, "violated", "follow-up-is-kept", ~FollowUpIsKept)
+WatchRevokedGoesOn == Watch(59, "violated", "revoked-goes-on", ~RevokedGoesOn)
+WatchCommitEnds == Watch(60, "violated", "commit-ends", ~CommitEnds)
+WatchCommitIsOut == Watch(61, "violated", "commit-is-out", ~CommitIsOut)
+WatchCommitBackoffIsKept == Watch(62, "violated", "commit-backoff-is-kept", ~CommitBackoffIsKept)
+WatchCommitIsPursued == Watch(63, "violated", "commit-is-pursued", ~CommitIsPursued)
+WatchRevokeIsDue == Watch(64, "violated", "revoke-is-due", ~RevokeIsDue)
+WatchAssignIsDue == Watch(65, "violated", "assign-is-due", ~AssignIsDue)
+WatchToldIsEnabled == Watch(66, "violated", "told-is-enabled", ~ToldIsEnabled)
+WatchHeartbeatsRun == Watch(67, "violated", "heartbeats-run", ~HeartbeatsRun)
+WatchHeartbeatIsOut == Watch(68, "violated", "heartbeat-is-out", ~HeartbeatIsOut)
+WatchOverdueHeartbeatWaits == Watch(69, "violated", "overdue-heartbeat-waits", ~OverdueHeartbeatWaits)
+WatchOverduePollWaits == Watch(70, "violated", "overdue-poll-waits", ~OverduePollWaits)
+WatchMayJoin == Watch(71, "violated", "may-join", ~MayJoin)
+WatchFencingIsFinal == Watch(72, "violated", "fencing-is-final", ~FencingIsFinal)
+WatchIdentityIsGiven == Watch(73, "violated", "identity-is-given", ~IdentityIsGiven)
+WatchLostWithoutId == Watch(74, "violated", "lost-without-id", ~LostWithoutId)
+WatchLeaveIsPursued == Watch(75, "violated", "leave-is-pursued", ~LeaveIsPursued)
+WatchCallbackIsRunning == Watch(76, "violated", "callback-is-running", ~CallbackIsRunning)
+WatchCallbackStays == Watch(77, "violated", "callback-stays", ~CallbackStays)
+WatchOwnsWhatItHas == Watch(78, "violated", "owns-what-it-has", ~OwnsWhatItHas)
+WatchOwnsNothingOutside == Watch(79, "violated", "owns-nothing-outside", ~OwnsNothingOutside)
+WatchLostIsTold == Watch(80, "violated", "lost-is-told", ~LostIsTold)
+WatchReachesAssigning == Watch(81, "reached", "reaches-assigning", ReachesAssigning)
+WatchReachesLost == Watch(82, "reached", "reaches-lost", ReachesLost)
+WatchReachesLeaving == Watch(83, "reached", "reaches-leaving", ReachesLeaving)
+WatchReachesSecondLoss == Watch(84, "reached", "reaches-second-loss", ReachesSecondLoss)
+WatchReachesBlockedCommit == Watch(85, "reached", "reaches-blocked-commit", ReachesBlockedCommit)
+WatchReachesPollWhileLost == Watch(86, "reached", "reaches-poll-while-lost", ReachesPollWhileLost)
 
 ============================================================

@@ -17,7 +17,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 2784f4b9c2cb8d0797955d8a6d8877bca2119c9e4a230d4e650a4cfdf55fa05e
+\* Model 3c9e3d152f41fd185ae1ab5447fe6fcb7184df934dc80ea4378f4284fe249307
 EXTENDS Naturals, TLC
 
 Members == 1 .. 1
@@ -51,6 +51,8 @@ TypeOK ==
     /\ state.owned \in {FALSE, TRUE}
     \* the assignment in hand is not empty
     /\ state.will_own \in {FALSE, TRUE}
+    \* cooperative: something that is owned is of a topic no longer subscribed to, and goes before JoinGroup
+    /\ state.unwanted \in {FALSE, TRUE}
     \* of what is owned, something stays when the revocation in progress is done
     /\ state.keeps \in {FALSE, TRUE}
     \* the retry backoff before the next JoinGroup runs
@@ -145,9 +147,9 @@ TypeOK ==
     /\ state.has \in {FALSE, TRUE}
     \* the last assignment is not empty
     /\ state.assigned \in {FALSE, TRUE}
-    \* the last assignment takes something of what it has, and the listener has not heard so
+    \* the last assignment, or subscription, takes something of what it has, and the listener has not heard so
     /\ state.taken \in {FALSE, TRUE}
-    \* the last assignment leaves it something of what it had
+    \* the last assignment, or subscription, leaves it something of what it had
     /\ state.stays \in {FALSE, TRUE}
     \* what happens now says that the coordinator is gone
     /\ state.suspect \in {FALSE, TRUE}
@@ -161,9 +163,9 @@ TypeOK ==
                         "static-stays", "commit-what-is-owned", "no-commit-in-a-rebalance",
                         "callbacks-alternate", "commit-if-configured", "commit-waits", "commit-ends-once",
                         "lost-was-owned", "lost-by-losing", "paused-before-revoked",
-                        "added-before-assigned", "revoked-for-cause", "taken-is-revoked", "goodbye-is-said",
-                        "revoked-is-removed", "assigned-is-enabled", "forget-then-fail", "errors-are-told",
-                        "stalled-member-leaves"}
+                        "added-before-assigned", "revoked-for-cause", "unwanted-goes-first",
+                        "taken-is-revoked", "goodbye-is-said", "revoked-is-removed", "assigned-is-enabled",
+                        "forget-then-fail", "errors-are-told", "stalled-member-leaves"}
 
 Init ==
     state = [timeouts |-> "STOPPED",
@@ -176,6 +178,7 @@ Init ==
              identity |-> "none",
              owned |-> FALSE,
              will_own |-> FALSE,
+             unwanted |-> FALSE,
              keeps |-> FALSE,
              join_backoff |-> FALSE,
              preparing |-> FALSE,
@@ -745,6 +748,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s1 == [s EXCEPT !.rebalance = "UNJOINED",
                                         \* forget_identity
                                         !.identity = "none",
+                                        !.unwanted = FALSE,
                                         \* await_poll
                                         !.polled = FALSE,
                                         \* drop_rebalance
@@ -772,6 +776,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s6 == [s EXCEPT !.rebalance = "UNJOINED",
                                         \* forget_identity
                                         !.identity = "none",
+                                        !.unwanted = FALSE,
                                         \* await_poll
                                         !.polled = FALSE,
                                         \* drop_rebalance
@@ -790,6 +795,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s7 == [s EXCEPT !.rebalance = "UNJOINED",
                                         \* forget_identity
                                         !.identity = "none",
+                                        !.unwanted = FALSE,
                                         \* await_poll
                                         !.polled = FALSE,
                                         \* drop_rebalance
@@ -817,6 +823,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s12 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* await_poll
                                          !.polled = FALSE,
                                          \* drop_rebalance
@@ -835,6 +842,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s13 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* await_poll
                                          !.polled = FALSE,
                                          \* drop_rebalance
@@ -862,6 +870,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s18 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* await_poll
                                          !.polled = FALSE,
                                          \* drop_rebalance
@@ -880,6 +889,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s19 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* await_poll
                                          !.polled = FALSE,
                                          \* drop_rebalance
@@ -907,6 +917,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s24 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* await_poll
                                          !.polled = FALSE,
                                          \* drop_rebalance
@@ -925,6 +936,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s25 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* await_poll
                                          !.polled = FALSE,
                                          \* drop_rebalance
@@ -952,6 +964,7 @@ RebalancePollLimitReached(s) ==
                THEN LET s30 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* await_poll
                                          !.polled = FALSE,
                                          \* drop_rebalance
@@ -974,6 +987,7 @@ RebalancePollLimitReached(s) ==
                IF s.identity = "member" /\ ~s.leaving /\ ~s.callback_running /\ ~s.static
                THEN LET s31 == \* forget_identity
                                [s EXCEPT !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* await_poll
                                          !.polled = FALSE,
                                          \* lose_instead
@@ -1001,6 +1015,7 @@ RebalancePollLimitReached(s) ==
                ELSE IF s.identity = "member" /\ ~s.leaving /\ ~s.callback_running /\ s.static
                THEN LET s36 == \* forget_identity
                                [s EXCEPT !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* await_poll
                                          !.polled = FALSE,
                                          \* lose_instead
@@ -1017,6 +1032,7 @@ RebalancePollLimitReached(s) ==
                ELSE IF s.identity = "member" /\ ~s.leaving /\ s.callback_running /\ ~s.static
                THEN LET s37 == \* forget_identity
                                [s EXCEPT !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* await_poll
                                          !.polled = FALSE]
                         s38 == IF s37.fault = "none" /\ ~s37.coordinator_known
@@ -1039,6 +1055,7 @@ RebalancePollLimitReached(s) ==
                ELSE IF s.identity = "member" /\ ~s.leaving /\ s.callback_running /\ s.static
                THEN LET s42 == \* forget_identity
                                [s EXCEPT !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* await_poll
                                          !.polled = FALSE,
                                          !.in_group = FALSE,
@@ -1057,6 +1074,7 @@ RebalancePollLimitReached(s) ==
                IF s.identity = "member" /\ ~s.static
                THEN LET s43 == \* forget_identity
                                [s EXCEPT !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* await_poll
                                          !.polled = FALSE]
                         s44 == IF s43.fault = "none" /\ ~s43.coordinator_known
@@ -1079,6 +1097,7 @@ RebalancePollLimitReached(s) ==
                ELSE IF s.identity = "member" /\ s.static
                THEN LET s48 == \* forget_identity
                                [s EXCEPT !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* await_poll
                                          !.polled = FALSE,
                                          !.in_group = FALSE,
@@ -1260,6 +1279,8 @@ RebalanceJoinNeeded(s) ==
                                         !.preparing = FALSE,
                                         !.follow_up = FALSE,
                                         !.join_backoff = FALSE,
+                                        !.unwanted = FALSE,
+                                        !.keeps = FALSE,
                                         !.in_group = FALSE,
                                         !.heartbeat_out = FALSE,
                                         !.beat_due = FALSE,
@@ -1287,47 +1308,55 @@ RebalanceJoinNeeded(s) ==
                                  /\ ~(s8.commit_done \/ ~(s8.auto_commit /\ s8.owned))
                               THEN [s8 EXCEPT !.fault = "commit-comes-first"]
                               ELSE s8
-                    IN  [s9 EXCEPT !.call_out = "JoinGroup",
-                                   !.generation_unused = FALSE,
-                                   !.in_group = FALSE,
-                                   !.rejoin_due = FALSE]
+                        s10 == IF s9.fault = "none" /\ ~(~s9.taken)
+                               THEN [s9 EXCEPT !.fault = "unwanted-goes-first"]
+                               ELSE s9
+                    IN  [s10 EXCEPT !.call_out = "JoinGroup",
+                                    !.generation_unused = FALSE,
+                                    !.in_group = FALSE,
+                                    !.rejoin_due = FALSE]
                ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.join_needed.1 [J1 J7 D4 H3]
                IF s.subscribed /\ s.polled /\ s.coordinator_known /\ ~s.join_backoff
-               THEN LET s10 == [s EXCEPT !.rebalance = "PREPARING_REBALANCE",
+               THEN LET s11 == [s EXCEPT !.rebalance = "PREPARING_REBALANCE",
                                          \* send_join_group
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
                                          !.join_backoff = FALSE,
+                                         !.unwanted = FALSE,
+                                         !.keeps = FALSE,
                                          !.in_group = FALSE,
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
                                          !.poll_late = FALSE]
-                        s11 == TimeoutsHeartbeatsDisabled(s10)
-                        s12 == IF s11.fault = "none" /\ ~(~s11.replaced)
-                               THEN [s11 EXCEPT !.fault = "fenced-says-nothing"]
-                               ELSE s11
-                        s13 == IF s12.fault = "none" /\ ~(s12.call_out = "none")
-                               THEN [s12 EXCEPT !.fault = "one-call"]
+                        s12 == TimeoutsHeartbeatsDisabled(s11)
+                        s13 == IF s12.fault = "none" /\ ~(~s12.replaced)
+                               THEN [s12 EXCEPT !.fault = "fenced-says-nothing"]
                                ELSE s12
-                        s14 == IF s13.fault = "none" /\ ~s13.coordinator_known
-                               THEN [s13 EXCEPT !.fault = "to-a-known-coordinator"]
+                        s14 == IF s13.fault = "none" /\ ~(s13.call_out = "none")
+                               THEN [s13 EXCEPT !.fault = "one-call"]
                                ELSE s13
-                        s15 == IF s14.fault = "none" /\ ~(~s14.revoke_due)
-                               THEN [s14 EXCEPT !.fault = "callbacks-before-join"]
+                        s15 == IF s14.fault = "none" /\ ~s14.coordinator_known
+                               THEN [s14 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s14
-                        s16 == IF s15.fault = "none" /\ ~s15.may_join
-                               THEN [s15 EXCEPT !.fault = "join-needs-a-poll"]
+                        s16 == IF s15.fault = "none" /\ ~(~s15.revoke_due)
+                               THEN [s15 EXCEPT !.fault = "callbacks-before-join"]
                                ELSE s15
-                        s17 == IF s16.fault = "none" /\ ~(~s16.join_rests)
-                               THEN [s16 EXCEPT !.fault = "join-waits"]
+                        s17 == IF s16.fault = "none" /\ ~s16.may_join
+                               THEN [s16 EXCEPT !.fault = "join-needs-a-poll"]
                                ELSE s16
-                        s18 == IF /\ s17.fault = "none"
-                                  /\ ~(s17.commit_done \/ ~(s17.auto_commit /\ s17.owned))
-                               THEN [s17 EXCEPT !.fault = "commit-comes-first"]
+                        s18 == IF s17.fault = "none" /\ ~(~s17.join_rests)
+                               THEN [s17 EXCEPT !.fault = "join-waits"]
                                ELSE s17
-                    IN  [s18 EXCEPT !.call_out = "JoinGroup",
+                        s19 == IF /\ s18.fault = "none"
+                                  /\ ~(s18.commit_done \/ ~(s18.auto_commit /\ s18.owned))
+                               THEN [s18 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s18
+                        s20 == IF s19.fault = "none" /\ ~(~s19.taken)
+                               THEN [s19 EXCEPT !.fault = "unwanted-goes-first"]
+                               ELSE s19
+                    IN  [s20 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE]
@@ -1335,38 +1364,43 @@ RebalanceJoinNeeded(s) ==
           [] at = "PREPARING_REBALANCE" ->
                \* PREPARING_REBALANCE.join_needed.1 [J1 J2 D4 H3]
                IF s.polled /\ s.coordinator_known /\ ~s.join_backoff
-               THEN LET s19 == \* send_join_group
+               THEN LET s21 == \* send_join_group
                                [s EXCEPT !.preparing = FALSE,
                                          !.follow_up = FALSE,
                                          !.join_backoff = FALSE,
+                                         !.unwanted = FALSE,
+                                         !.keeps = FALSE,
                                          !.in_group = FALSE,
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
                                          !.poll_late = FALSE]
-                        s20 == TimeoutsHeartbeatsDisabled(s19)
-                        s21 == IF s20.fault = "none" /\ ~(~s20.replaced)
-                               THEN [s20 EXCEPT !.fault = "fenced-says-nothing"]
-                               ELSE s20
-                        s22 == IF s21.fault = "none" /\ ~(s21.call_out = "none")
-                               THEN [s21 EXCEPT !.fault = "one-call"]
-                               ELSE s21
-                        s23 == IF s22.fault = "none" /\ ~s22.coordinator_known
-                               THEN [s22 EXCEPT !.fault = "to-a-known-coordinator"]
+                        s22 == TimeoutsHeartbeatsDisabled(s21)
+                        s23 == IF s22.fault = "none" /\ ~(~s22.replaced)
+                               THEN [s22 EXCEPT !.fault = "fenced-says-nothing"]
                                ELSE s22
-                        s24 == IF s23.fault = "none" /\ ~(~s23.revoke_due)
-                               THEN [s23 EXCEPT !.fault = "callbacks-before-join"]
+                        s24 == IF s23.fault = "none" /\ ~(s23.call_out = "none")
+                               THEN [s23 EXCEPT !.fault = "one-call"]
                                ELSE s23
-                        s25 == IF s24.fault = "none" /\ ~s24.may_join
-                               THEN [s24 EXCEPT !.fault = "join-needs-a-poll"]
+                        s25 == IF s24.fault = "none" /\ ~s24.coordinator_known
+                               THEN [s24 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s24
-                        s26 == IF s25.fault = "none" /\ ~(~s25.join_rests)
-                               THEN [s25 EXCEPT !.fault = "join-waits"]
+                        s26 == IF s25.fault = "none" /\ ~(~s25.revoke_due)
+                               THEN [s25 EXCEPT !.fault = "callbacks-before-join"]
                                ELSE s25
-                        s27 == IF /\ s26.fault = "none"
-                                  /\ ~(s26.commit_done \/ ~(s26.auto_commit /\ s26.owned))
-                               THEN [s26 EXCEPT !.fault = "commit-comes-first"]
+                        s27 == IF s26.fault = "none" /\ ~s26.may_join
+                               THEN [s26 EXCEPT !.fault = "join-needs-a-poll"]
                                ELSE s26
-                    IN  [s27 EXCEPT !.call_out = "JoinGroup",
+                        s28 == IF s27.fault = "none" /\ ~(~s27.join_rests)
+                               THEN [s27 EXCEPT !.fault = "join-waits"]
+                               ELSE s27
+                        s29 == IF /\ s28.fault = "none"
+                                  /\ ~(s28.commit_done \/ ~(s28.auto_commit /\ s28.owned))
+                               THEN [s28 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s28
+                        s30 == IF s29.fault = "none" /\ ~(~s29.taken)
+                               THEN [s29 EXCEPT !.fault = "unwanted-goes-first"]
+                               ELSE s29
+                    IN  [s30 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE]
@@ -1374,39 +1408,44 @@ RebalanceJoinNeeded(s) ==
           [] at = "STABLE" ->
                \* STABLE.join_needed.1 [J1 J2 D4 H3 K1]
                IF s.preparing /\ s.commit_step = "none" /\ s.coordinator_known
-               THEN LET s28 == [s EXCEPT !.rebalance = "PREPARING_REBALANCE",
+               THEN LET s31 == [s EXCEPT !.rebalance = "PREPARING_REBALANCE",
                                          \* send_join_group
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
                                          !.join_backoff = FALSE,
+                                         !.unwanted = FALSE,
+                                         !.keeps = FALSE,
                                          !.in_group = FALSE,
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
                                          !.poll_late = FALSE]
-                        s29 == TimeoutsHeartbeatsDisabled(s28)
-                        s30 == IF s29.fault = "none" /\ ~(~s29.replaced)
-                               THEN [s29 EXCEPT !.fault = "fenced-says-nothing"]
-                               ELSE s29
-                        s31 == IF s30.fault = "none" /\ ~(s30.call_out = "none")
-                               THEN [s30 EXCEPT !.fault = "one-call"]
-                               ELSE s30
-                        s32 == IF s31.fault = "none" /\ ~s31.coordinator_known
-                               THEN [s31 EXCEPT !.fault = "to-a-known-coordinator"]
-                               ELSE s31
-                        s33 == IF s32.fault = "none" /\ ~(~s32.revoke_due)
-                               THEN [s32 EXCEPT !.fault = "callbacks-before-join"]
+                        s32 == TimeoutsHeartbeatsDisabled(s31)
+                        s33 == IF s32.fault = "none" /\ ~(~s32.replaced)
+                               THEN [s32 EXCEPT !.fault = "fenced-says-nothing"]
                                ELSE s32
-                        s34 == IF s33.fault = "none" /\ ~s33.may_join
-                               THEN [s33 EXCEPT !.fault = "join-needs-a-poll"]
+                        s34 == IF s33.fault = "none" /\ ~(s33.call_out = "none")
+                               THEN [s33 EXCEPT !.fault = "one-call"]
                                ELSE s33
-                        s35 == IF s34.fault = "none" /\ ~(~s34.join_rests)
-                               THEN [s34 EXCEPT !.fault = "join-waits"]
+                        s35 == IF s34.fault = "none" /\ ~s34.coordinator_known
+                               THEN [s34 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s34
-                        s36 == IF /\ s35.fault = "none"
-                                  /\ ~(s35.commit_done \/ ~(s35.auto_commit /\ s35.owned))
-                               THEN [s35 EXCEPT !.fault = "commit-comes-first"]
+                        s36 == IF s35.fault = "none" /\ ~(~s35.revoke_due)
+                               THEN [s35 EXCEPT !.fault = "callbacks-before-join"]
                                ELSE s35
-                    IN  [s36 EXCEPT !.call_out = "JoinGroup",
+                        s37 == IF s36.fault = "none" /\ ~s36.may_join
+                               THEN [s36 EXCEPT !.fault = "join-needs-a-poll"]
+                               ELSE s36
+                        s38 == IF s37.fault = "none" /\ ~(~s37.join_rests)
+                               THEN [s37 EXCEPT !.fault = "join-waits"]
+                               ELSE s37
+                        s39 == IF /\ s38.fault = "none"
+                                  /\ ~(s38.commit_done \/ ~(s38.auto_commit /\ s38.owned))
+                               THEN [s38 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s38
+                        s40 == IF s39.fault = "none" /\ ~(~s39.taken)
+                               THEN [s39 EXCEPT !.fault = "unwanted-goes-first"]
+                               ELSE s39
+                    IN  [s40 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE]
@@ -1758,6 +1797,8 @@ RebalanceJoinMemberIdRequired(s, current) ==
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
                                          !.join_backoff = FALSE,
+                                         !.unwanted = FALSE,
+                                         !.keeps = FALSE,
                                          !.in_group = FALSE,
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
@@ -1785,7 +1826,10 @@ RebalanceJoinMemberIdRequired(s, current) ==
                                   /\ ~(s9.commit_done \/ ~(s9.auto_commit /\ s9.owned))
                                THEN [s9 EXCEPT !.fault = "commit-comes-first"]
                                ELSE s9
-                    IN  [s10 EXCEPT !.call_out = "JoinGroup",
+                        s11 == IF s10.fault = "none" /\ ~(~s10.taken)
+                               THEN [s10 EXCEPT !.fault = "unwanted-goes-first"]
+                               ELSE s10
+                    IN  [s11 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE]
@@ -1859,6 +1903,8 @@ RebalanceJoinRebalanceInProgress(s, current) ==
                               [s1 EXCEPT !.preparing = FALSE,
                                          !.follow_up = FALSE,
                                          !.join_backoff = FALSE,
+                                         !.unwanted = FALSE,
+                                         !.keeps = FALSE,
                                          !.in_group = FALSE,
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
@@ -1886,7 +1932,10 @@ RebalanceJoinRebalanceInProgress(s, current) ==
                                   /\ ~(s9.commit_done \/ ~(s9.auto_commit /\ s9.owned))
                                THEN [s9 EXCEPT !.fault = "commit-comes-first"]
                                ELSE s9
-                    IN  [s10 EXCEPT !.call_out = "JoinGroup",
+                        s11 == IF s10.fault = "none" /\ ~(~s10.taken)
+                               THEN [s10 EXCEPT !.fault = "unwanted-goes-first"]
+                               ELSE s10
+                    IN  [s11 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE]
@@ -1958,7 +2007,8 @@ RebalanceJoinUnknownMember(s, current) ==
                               ELSE s
                         s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
-                                         !.identity = "none"]
+                                         !.identity = "none",
+                                         !.unwanted = FALSE]
                     IN  RebalanceJoinNeeded(s2)
                \* PREPARING_REBALANCE.join_unknown_member.4 [J9]
                ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
@@ -2183,6 +2233,7 @@ RebalanceJoinFenced(s, current) ==
                         s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* fence
                                          !.fenced = TRUE,
                                          !.polled = FALSE]
@@ -2318,7 +2369,7 @@ RebalanceJoinFatal(s, current) ==
 RebalanceSyncAccepted(s, current, gains) ==
     LET at == s.rebalance
     IN  CASE at = "COMPLETING_REBALANCE" ->
-               \* COMPLETING_REBALANCE.sync_accepted.4 [J9 C3]
+               \* COMPLETING_REBALANCE.sync_accepted.5 [J9 C3]
                IF current
                THEN LET s1 == IF s.fault = "none" /\ ~current
                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
@@ -2410,6 +2461,8 @@ RebalanceSyncRebalanceInProgress(s, current) ==
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
                                          !.join_backoff = FALSE,
+                                         !.unwanted = FALSE,
+                                         !.keeps = FALSE,
                                          !.in_group = FALSE,
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
@@ -2437,7 +2490,10 @@ RebalanceSyncRebalanceInProgress(s, current) ==
                                   /\ ~(s9.commit_done \/ ~(s9.auto_commit /\ s9.owned))
                                THEN [s9 EXCEPT !.fault = "commit-comes-first"]
                                ELSE s9
-                    IN  [s10 EXCEPT !.call_out = "JoinGroup",
+                        s11 == IF s10.fault = "none" /\ ~(~s10.taken)
+                               THEN [s10 EXCEPT !.fault = "unwanted-goes-first"]
+                               ELSE s10
+                    IN  [s11 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE]
@@ -2505,6 +2561,7 @@ RebalanceSyncUnknownMember(s, current) ==
                         s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          !.in_group = FALSE,
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
@@ -2575,6 +2632,7 @@ RebalanceSyncIllegalGeneration(s, current) ==
                         s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_generation
                                          !.identity = IF s1.identity /= "none" THEN "id" ELSE "none",
+                                         !.unwanted = FALSE,
                                          !.in_group = FALSE,
                                          !.heartbeat_out = FALSE,
                                          !.beat_due = FALSE,
@@ -2710,6 +2768,7 @@ RebalanceSyncFenced(s, current) ==
                         s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* fence
                                          !.fenced = TRUE,
                                          !.polled = FALSE,
@@ -2862,7 +2921,8 @@ RebalanceLeaveNeeded(s) ==
     \* UNJOINED.leave_needed.1 [L1 H3]
     IF s.rebalance = "UNJOINED" /\ ~s.static /\ s.identity /= "none" /\ s.coordinator_known
     THEN LET s1 == \* forget_identity
-                   [s EXCEPT !.identity = "none"]
+                   [s EXCEPT !.identity = "none",
+                             !.unwanted = FALSE]
              s2 == IF s1.fault = "none" /\ ~s1.coordinator_known
                    THEN [s1 EXCEPT !.fault = "to-a-known-coordinator"]
                    ELSE s1
@@ -2884,6 +2944,7 @@ RebalanceLeaveNeeded(s) ==
     ELSE IF s.rebalance = "UNJOINED" /\ ~(~s.static /\ s.identity /= "none" /\ s.coordinator_known)
     THEN LET s7 == \* forget_identity
                    [s EXCEPT !.identity = "none",
+                             !.unwanted = FALSE,
                              !.in_group = FALSE,
                              !.heartbeat_out = FALSE,
                              !.beat_due = FALSE,
@@ -2911,7 +2972,7 @@ RebalancePartitionsRevoked(s) ==
                         s3 == [s2 EXCEPT !.pending_said = FALSE,
                                          !.added_said = FALSE,
                                          !.removal_due = FALSE,
-                                         !.commit_done = FALSE]
+                                         !.commit_done = s2.commit_done /\ s2.unwanted]
                     IN  RebalanceCommitNeeded(s3)
                \* REVOKING_PARTITION.partitions_revoked.2 [C1 C3 Q2 Q4]
                ELSE IF s.callback_running /\ ~s.leaving /\ ~s.lost /\ s.identity = "member" /\ ~s.auto_commit
@@ -2926,7 +2987,7 @@ RebalancePartitionsRevoked(s) ==
                         s6 == [s5 EXCEPT !.pending_said = FALSE,
                                          !.added_said = FALSE,
                                          !.removal_due = FALSE,
-                                         !.commit_done = FALSE]
+                                         !.commit_done = s5.commit_done /\ s5.unwanted]
                     IN  RebalanceRevocationDone(s6)
                \* REVOKING_PARTITION.partitions_revoked.3 [C1 C2 P3 J2]
                ELSE IF s.callback_running /\ ~s.leaving /\ (s.lost \/ (s.identity /= "member" /\ ~s.keeps))
@@ -2941,7 +3002,7 @@ RebalancePartitionsRevoked(s) ==
                         s9 == [s8 EXCEPT !.pending_said = FALSE,
                                          !.added_said = FALSE,
                                          !.removal_due = FALSE,
-                                         !.commit_done = FALSE]
+                                         !.commit_done = s8.commit_done /\ s8.unwanted]
                     IN  RebalanceJoinNeeded(s9)
                \* REVOKING_PARTITION.partitions_revoked.4 [C1 C2]
                ELSE IF s.callback_running /\ ~s.lost /\ s.identity /= "member" /\ s.keeps
@@ -2963,7 +3024,7 @@ RebalancePartitionsRevoked(s) ==
                         s12 == [s11 EXCEPT !.pending_said = FALSE,
                                            !.added_said = FALSE,
                                            !.removal_due = FALSE,
-                                           !.commit_done = FALSE,
+                                           !.commit_done = s11.commit_done /\ s11.unwanted,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
@@ -3012,7 +3073,7 @@ RebalancePartitionsRevoked(s) ==
                         s23 == [s22 EXCEPT !.pending_said = FALSE,
                                            !.added_said = FALSE,
                                            !.removal_due = FALSE,
-                                           !.commit_done = FALSE,
+                                           !.commit_done = s22.commit_done /\ s22.unwanted,
                                            !.pending_said = TRUE]
                         s24 == IF s23.fault = "none" /\ ~(~s23.revoke_due)
                                THEN [s23 EXCEPT !.fault = "callbacks-alternate"]
@@ -3063,7 +3124,7 @@ RebalancePartitionsRevoked(s) ==
                         s32 == [s31 EXCEPT !.pending_said = FALSE,
                                            !.added_said = FALSE,
                                            !.removal_due = FALSE,
-                                           !.commit_done = FALSE]
+                                           !.commit_done = s31.commit_done /\ s31.unwanted]
                         s33 == IF s32.fault = "none" /\ ~s32.leave_asked
                                THEN [s32 EXCEPT !.fault = "leaves-if-asked"]
                                ELSE s32
@@ -3114,7 +3175,7 @@ RebalanceRevocationPrepared(s) ==
          IN  [s7 EXCEPT !.revoke_due = TRUE]
     ELSE s
 
-\* rebalance hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
+\* rebalance hears: the leader sees other metadata, or enforceRebalance()
 RebalanceRejoinRequested(s) ==
     LET at == s.rebalance
     IN  CASE at = "STABLE" ->
@@ -3146,7 +3207,7 @@ RebalanceRejoinRequested(s) ==
                ELSE s
           [] OTHER -> s
 
-\* connection hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
+\* connection hears: the leader sees other metadata, or enforceRebalance()
 ConnectionRejoinRequested(s) ==
     \* DOWN.rejoin_requested.1 [L4]
     IF s.connection = "DOWN"
@@ -3469,6 +3530,60 @@ RebalanceCommitRebalanceInProgress(s, current) ==
                     THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
                ELSE s
+          [] OTHER -> s
+
+\* rebalance hears: subscribe() with other topics than before
+RebalanceSubscriptionChanged(s, takes) ==
+    LET at == s.rebalance
+    IN  CASE at = "STABLE" ->
+               \* STABLE.subscription_changed.1 [J2 Q4]
+               IF ~s.preparing
+               THEN LET s1 == \* note_unwanted
+                              [s EXCEPT !.unwanted = FALSE,
+                                        !.keeps = FALSE,
+                                        !.preparing = FALSE,
+                                        \* rejoin
+                                        !.follow_up = FALSE]
+                        s2 == RebalanceRejoinRequested(s1)
+                    IN  ConnectionRejoinRequested(s2)
+               \* STABLE.subscription_changed.2 [J2 Q4 Q5]
+               ELSE IF s.preparing /\ s.owned /\ takes /\ s.commit_step /= "none"
+               THEN [s EXCEPT !.rebalance = "PREPARE_REVOCATION",
+                              \* note_unwanted
+                              !.unwanted = FALSE,
+                              !.keeps = FALSE,
+                              !.preparing = FALSE,
+                              !.pending_said = TRUE]
+               \* STABLE.subscription_changed.3 [J2 Q4 Q5]
+               ELSE IF s.preparing /\ s.owned /\ takes /\ s.commit_step = "none"
+               THEN LET s3 == [s EXCEPT !.rebalance = "PREPARE_REVOCATION",
+                                        \* note_unwanted
+                                        !.unwanted = FALSE,
+                                        !.keeps = FALSE,
+                                        !.preparing = FALSE,
+                                        !.pending_said = TRUE]
+                    IN  RebalanceRevocationPrepared(s3)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.subscription_changed.1 [J1 J2]
+               IF ~s.follow_up
+               THEN \* want_follow_up
+                    [s EXCEPT !.follow_up = TRUE]
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.subscription_changed.1 [J1 J2]
+               IF ~s.follow_up
+               THEN \* want_follow_up
+                    [s EXCEPT !.follow_up = TRUE]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.subscription_changed.1 [J1 J2 Q4]
+               \* want_follow_up
+               [s EXCEPT !.follow_up = TRUE,
+                         \* note_unwanted
+                         !.unwanted = FALSE,
+                         !.keeps = FALSE,
+                         !.preparing = FALSE]
           [] OTHER -> s
 
 \* rebalance hears: OffsetCommit: NONE, or an error that ends the attempt
@@ -3992,6 +4107,7 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                         s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* drop_rebalance
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
@@ -4012,6 +4128,7 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                         s5 == [s4 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* drop_rebalance
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
@@ -4032,6 +4149,7 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                         s8 == [s7 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* drop_rebalance
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
@@ -4052,6 +4170,7 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                         s11 == [s10 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
@@ -4072,6 +4191,7 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                         s14 == [s13 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
@@ -4096,6 +4216,7 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                                ELSE s
                         s17 == \* forget_identity
                                [s16 EXCEPT !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* lose_instead
                                            !.lost = TRUE,
                                            !.keeps = FALSE,
@@ -4113,6 +4234,7 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                                ELSE s
                         s19 == \* forget_identity
                                [s18 EXCEPT !.identity = "none",
+                                           !.unwanted = FALSE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
@@ -4132,6 +4254,7 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                                ELSE s
                         s21 == \* forget_identity
                                [s20 EXCEPT !.identity = "none",
+                                           !.unwanted = FALSE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
@@ -4167,6 +4290,7 @@ RebalanceCommitUnknownMember(s, current) ==
                         s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* drop_rebalance
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
@@ -4199,6 +4323,7 @@ RebalanceCommitUnknownMember(s, current) ==
                         s5 == [s4 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* drop_rebalance
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
@@ -4231,6 +4356,7 @@ RebalanceCommitUnknownMember(s, current) ==
                         s8 == [s7 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* drop_rebalance
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
@@ -4264,6 +4390,7 @@ RebalanceCommitUnknownMember(s, current) ==
                                ELSE s
                         s11 == \* forget_identity
                                [s10 EXCEPT !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* lose_instead
                                            !.lost = TRUE,
                                            !.keeps = FALSE,
@@ -4286,6 +4413,7 @@ RebalanceCommitUnknownMember(s, current) ==
                                ELSE s
                         s13 == \* forget_identity
                                [s12 EXCEPT !.identity = "none",
+                                           !.unwanted = FALSE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
@@ -4322,6 +4450,7 @@ RebalanceCommitUnknownMember(s, current) ==
                                ELSE s
                         s15 == \* forget_identity
                                [s14 EXCEPT !.identity = "none",
+                                           !.unwanted = FALSE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
@@ -4381,6 +4510,7 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                         s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_generation
                                          !.identity = IF s1.identity /= "none" THEN "id" ELSE "none",
+                                         !.unwanted = FALSE,
                                          \* drop_rebalance
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
@@ -4401,6 +4531,7 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                         s5 == [s4 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_generation
                                          !.identity = IF s4.identity /= "none" THEN "id" ELSE "none",
+                                         !.unwanted = FALSE,
                                          \* drop_rebalance
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
@@ -4421,6 +4552,7 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                         s8 == [s7 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_generation
                                          !.identity = IF s7.identity /= "none" THEN "id" ELSE "none",
+                                         !.unwanted = FALSE,
                                          \* drop_rebalance
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
@@ -4441,6 +4573,7 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                         s11 == [s10 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_generation
                                            !.identity = IF s10.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
@@ -4461,6 +4594,7 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                         s14 == [s13 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_generation
                                            !.identity = IF s13.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            \* drop_rebalance
                                            !.commit_step = "none",
                                            !.preparing = FALSE,
@@ -4485,6 +4619,7 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                                ELSE s
                         s17 == \* forget_generation
                                [s16 EXCEPT !.identity = IF s16.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            \* lose_instead
                                            !.lost = TRUE,
                                            !.keeps = FALSE,
@@ -4502,6 +4637,7 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                                ELSE s
                         s19 == \* forget_generation
                                [s18 EXCEPT !.identity = IF s18.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
@@ -4521,6 +4657,7 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                                ELSE s
                         s21 == \* forget_generation
                                [s20 EXCEPT !.identity = IF s20.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
@@ -4556,6 +4693,7 @@ RebalanceCommitIllegalGeneration(s, current) ==
                         s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_generation
                                          !.identity = IF s1.identity /= "none" THEN "id" ELSE "none",
+                                         !.unwanted = FALSE,
                                          \* drop_rebalance
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
@@ -4588,6 +4726,7 @@ RebalanceCommitIllegalGeneration(s, current) ==
                         s5 == [s4 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_generation
                                          !.identity = IF s4.identity /= "none" THEN "id" ELSE "none",
+                                         !.unwanted = FALSE,
                                          \* drop_rebalance
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
@@ -4620,6 +4759,7 @@ RebalanceCommitIllegalGeneration(s, current) ==
                         s8 == [s7 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_generation
                                          !.identity = IF s7.identity /= "none" THEN "id" ELSE "none",
+                                         !.unwanted = FALSE,
                                          \* drop_rebalance
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
@@ -4653,6 +4793,7 @@ RebalanceCommitIllegalGeneration(s, current) ==
                                ELSE s
                         s11 == \* forget_generation
                                [s10 EXCEPT !.identity = IF s10.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            \* lose_instead
                                            !.lost = TRUE,
                                            !.keeps = FALSE,
@@ -4675,6 +4816,7 @@ RebalanceCommitIllegalGeneration(s, current) ==
                                ELSE s
                         s13 == \* forget_generation
                                [s12 EXCEPT !.identity = IF s12.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
@@ -4711,6 +4853,7 @@ RebalanceCommitIllegalGeneration(s, current) ==
                                ELSE s
                         s15 == \* forget_generation
                                [s14 EXCEPT !.identity = IF s14.identity /= "none" THEN "id" ELSE "none",
+                                           !.unwanted = FALSE,
                                            !.in_group = FALSE,
                                            !.heartbeat_out = FALSE,
                                            !.beat_due = FALSE,
@@ -4770,6 +4913,7 @@ RebalanceHeartbeatFenced(s, current) ==
                         s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* fence
                                          !.fenced = TRUE,
                                          !.polled = FALSE,
@@ -4794,6 +4938,7 @@ RebalanceHeartbeatFenced(s, current) ==
                         s6 == [s5 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* fence
                                          !.fenced = TRUE,
                                          !.polled = FALSE,
@@ -4818,6 +4963,7 @@ RebalanceHeartbeatFenced(s, current) ==
                         s10 == [s9 EXCEPT !.rebalance = "UNJOINED",
                                           \* forget_identity
                                           !.identity = "none",
+                                          !.unwanted = FALSE,
                                           \* fence
                                           !.fenced = TRUE,
                                           !.polled = FALSE,
@@ -4842,6 +4988,7 @@ RebalanceHeartbeatFenced(s, current) ==
                         s14 == [s13 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE,
@@ -4866,6 +5013,7 @@ RebalanceHeartbeatFenced(s, current) ==
                         s18 == [s17 EXCEPT !.rebalance = "UNJOINED",
                                            \* forget_identity
                                            !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE,
@@ -4894,6 +5042,7 @@ RebalanceHeartbeatFenced(s, current) ==
                                ELSE s
                         s22 == \* forget_identity
                                [s21 EXCEPT !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE,
@@ -4916,6 +5065,7 @@ RebalanceHeartbeatFenced(s, current) ==
                                ELSE s
                         s26 == \* forget_identity
                                [s25 EXCEPT !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE]
@@ -4940,6 +5090,7 @@ RebalanceHeartbeatFenced(s, current) ==
                                ELSE s
                         s30 == \* forget_identity
                                [s29 EXCEPT !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE]
@@ -4980,6 +5131,7 @@ RebalanceCommitFenced(s, current) ==
                         s2 == [s1 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* fence
                                          !.fenced = TRUE,
                                          !.polled = FALSE,
@@ -5016,6 +5168,7 @@ RebalanceCommitFenced(s, current) ==
                         s6 == [s5 EXCEPT !.rebalance = "UNJOINED",
                                          \* forget_identity
                                          !.identity = "none",
+                                         !.unwanted = FALSE,
                                          \* fence
                                          !.fenced = TRUE,
                                          !.polled = FALSE,
@@ -5052,6 +5205,7 @@ RebalanceCommitFenced(s, current) ==
                         s10 == [s9 EXCEPT !.rebalance = "UNJOINED",
                                           \* forget_identity
                                           !.identity = "none",
+                                          !.unwanted = FALSE,
                                           \* fence
                                           !.fenced = TRUE,
                                           !.polled = FALSE,
@@ -5089,6 +5243,7 @@ RebalanceCommitFenced(s, current) ==
                                ELSE s
                         s14 == \* forget_identity
                                [s13 EXCEPT !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE,
@@ -5116,6 +5271,7 @@ RebalanceCommitFenced(s, current) ==
                                ELSE s
                         s18 == \* forget_identity
                                [s17 EXCEPT !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE]
@@ -5157,6 +5313,7 @@ RebalanceCommitFenced(s, current) ==
                                ELSE s
                         s22 == \* forget_identity
                                [s21 EXCEPT !.identity = "none",
+                                           !.unwanted = FALSE,
                                            \* fence
                                            !.fenced = TRUE,
                                            !.polled = FALSE]
@@ -5218,6 +5375,7 @@ RebalanceLeaveRequested(s) ==
                THEN LET s1 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                         \* start_leaving
                                         !.leaving = TRUE,
+                                        !.unwanted = FALSE,
                                         !.commit_step = "none",
                                         !.preparing = FALSE,
                                         !.follow_up = FALSE,
@@ -5286,6 +5444,7 @@ RebalanceLeaveRequested(s) ==
                THEN LET s11 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
+                                         !.unwanted = FALSE,
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
@@ -5354,6 +5513,7 @@ RebalanceLeaveRequested(s) ==
                THEN LET s21 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
+                                         !.unwanted = FALSE,
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
@@ -5422,6 +5582,7 @@ RebalanceLeaveRequested(s) ==
                THEN LET s31 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
+                                         !.unwanted = FALSE,
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
@@ -5462,6 +5623,7 @@ RebalanceLeaveRequested(s) ==
                THEN LET s38 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
+                                         !.unwanted = FALSE,
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
@@ -5531,6 +5693,7 @@ RebalanceLeaveRequested(s) ==
                THEN LET s48 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
+                                         !.unwanted = FALSE,
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
@@ -5600,6 +5763,7 @@ RebalanceLeaveRequested(s) ==
                THEN LET s58 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
+                                         !.unwanted = FALSE,
                                          !.commit_step = "none",
                                          !.preparing = FALSE,
                                          !.follow_up = FALSE,
@@ -5695,6 +5859,7 @@ RebalanceLeaveRequested(s) ==
                IF ~s.leaving
                THEN \* start_leaving
                     [s EXCEPT !.leaving = TRUE,
+                              !.unwanted = FALSE,
                               !.commit_step = "none",
                               !.preparing = FALSE,
                               !.follow_up = FALSE,
@@ -6141,6 +6306,15 @@ ConnectionSubscribedToTopics(s) ==
          ELSE s
     ELSE s
 
+\* connection hears: subscribe() with other topics than before
+ConnectionSubscriptionChanged(s) ==
+    \* DOWN.subscription_changed.1 [L4]
+    IF s.connection = "DOWN"
+    THEN IF s.fault = "none"
+         THEN [s EXCEPT !.fault = "illegal-event"]
+         ELSE s
+    ELSE s
+
 \* connection hears: unsubscribe(), or close() after its commit; the server event CLOSE
 ConnectionLeaveRequested(s) ==
     \* DOWN.leave_requested.1 [L4]
@@ -6298,7 +6472,79 @@ PollRaised ==
                                !.removal_due = FALSE,
                                !.enable_due = FALSE]
 
-\* the subscription changed, the leader sees other metadata, or enforceRebalance() [application]
+\* subscribe() with other topics than before [application]
+SubscriptionChangedNotTakesNotRetains ==
+    /\ state.configured
+    /\ state.fault = "none"
+    /\ ~(state.connection = "DOWN")
+    /\ state' = LET s1 == [state EXCEPT !.rejoin_due = state.rejoin_due \/ state.rebalance /= "UNJOINED"]
+                    s2 == RebalanceSubscriptionChanged(s1, FALSE)
+                    s3 == ConnectionSubscriptionChanged(s2)
+                    s4 == TimeoutsTurnEnded(s3)
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.raised = FALSE,
+                               !.said_goodbye = FALSE,
+                               !.left = FALSE,
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
+
+\* subscribe() with other topics than before [application]
+SubscriptionChangedNotTakesRetains ==
+    /\ state.configured
+    /\ state.fault = "none"
+    /\ ~(state.connection = "DOWN")
+    /\ state' = LET s1 == [state EXCEPT !.rejoin_due = state.rejoin_due \/ state.rebalance /= "UNJOINED"]
+                    s2 == RebalanceSubscriptionChanged(s1, FALSE)
+                    s3 == ConnectionSubscriptionChanged(s2)
+                    s4 == TimeoutsTurnEnded(s3)
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.raised = FALSE,
+                               !.said_goodbye = FALSE,
+                               !.left = FALSE,
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
+
+\* subscribe() with other topics than before [application]
+SubscriptionChangedTakesNotRetains ==
+    /\ state.configured
+    /\ state.fault = "none"
+    /\ ~(state.connection = "DOWN")
+    /\ state' = LET s1 == [state EXCEPT !.rejoin_due = state.rejoin_due \/ state.rebalance /= "UNJOINED"]
+                    s2 == RebalanceSubscriptionChanged(s1, TRUE)
+                    s3 == ConnectionSubscriptionChanged(s2)
+                    s4 == TimeoutsTurnEnded(s3)
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.raised = FALSE,
+                               !.said_goodbye = FALSE,
+                               !.left = FALSE,
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
+
+\* subscribe() with other topics than before [application]
+SubscriptionChangedTakesRetains ==
+    /\ state.configured
+    /\ state.fault = "none"
+    /\ ~(state.connection = "DOWN")
+    /\ state' = LET s1 == [state EXCEPT !.rejoin_due = state.rejoin_due \/ state.rebalance /= "UNJOINED"]
+                    s2 == RebalanceSubscriptionChanged(s1, TRUE)
+                    s3 == ConnectionSubscriptionChanged(s2)
+                    s4 == TimeoutsTurnEnded(s3)
+                IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.raised = FALSE,
+                               !.said_goodbye = FALSE,
+                               !.left = FALSE,
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
+
+\* the leader sees other metadata, or enforceRebalance() [application]
 RejoinRequested ==
     /\ state.configured
     /\ state.fault = "none"
@@ -6843,63 +7089,14 @@ JoinFatalCurrent ==
                                !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedNotCurrentNotTakesNotRetainsNotGains ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == RebalanceSyncAccepted(state, FALSE, FALSE)
-                IN  TimeoutsTurnEnded(s1)
-
-\* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedNotCurrentNotTakesNotRetainsGains ==
+SyncAcceptedNotCurrentNotTakesRetainsGainsFits ==
     /\ state.configured
     /\ state.fault = "none"
     /\ state' = LET s1 == RebalanceSyncAccepted(state, FALSE, TRUE)
                 IN  TimeoutsTurnEnded(s1)
 
 \* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedNotCurrentNotTakesRetainsNotGains ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == RebalanceSyncAccepted(state, FALSE, FALSE)
-                IN  TimeoutsTurnEnded(s1)
-
-\* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedNotCurrentNotTakesRetainsGains ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == RebalanceSyncAccepted(state, FALSE, TRUE)
-                IN  TimeoutsTurnEnded(s1)
-
-\* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedNotCurrentTakesNotRetainsNotGains ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == RebalanceSyncAccepted(state, FALSE, FALSE)
-                IN  TimeoutsTurnEnded(s1)
-
-\* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedNotCurrentTakesNotRetainsGains ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == RebalanceSyncAccepted(state, FALSE, TRUE)
-                IN  TimeoutsTurnEnded(s1)
-
-\* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedNotCurrentTakesRetainsNotGains ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == RebalanceSyncAccepted(state, FALSE, FALSE)
-                IN  TimeoutsTurnEnded(s1)
-
-\* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedNotCurrentTakesRetainsGains ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ state' = LET s1 == RebalanceSyncAccepted(state, FALSE, TRUE)
-                IN  TimeoutsTurnEnded(s1)
-
-\* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedCurrentNotTakesNotRetainsNotGains ==
+SyncAcceptedCurrentNotTakesNotRetainsNotGainsNotFits ==
     /\ state.configured
     /\ state.fault = "none"
     /\ ~(state.rebalance = "UNJOINED")
@@ -6926,7 +7123,34 @@ SyncAcceptedCurrentNotTakesNotRetainsNotGains ==
                                !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedCurrentNotTakesNotRetainsGains ==
+SyncAcceptedCurrentNotTakesNotRetainsNotGainsFits ==
+    /\ state.configured
+    /\ state.fault = "none"
+    /\ ~(state.rebalance = "UNJOINED")
+    /\ ~(state.rebalance = "PREPARING_REBALANCE")
+    /\ ~(state.rebalance = "PREPARE_REVOCATION")
+    /\ ~(state.rebalance = "PARTITION_REVOKED")
+    /\ ~(state.rebalance = "STABLE")
+    /\ ~(state.rebalance = "REVOKING_PARTITION")
+    /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = FALSE,
+                                        !.taken = FALSE,
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
+                    s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.raised = FALSE,
+                               !.said_goodbye = FALSE,
+                               !.left = FALSE,
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
+
+\* SyncGroup: NONE, with the assignment [message]
+SyncAcceptedCurrentNotTakesNotRetainsGainsNotFits ==
     /\ state.configured
     /\ state.fault = "none"
     /\ ~(state.rebalance = "UNJOINED")
@@ -6953,34 +7177,7 @@ SyncAcceptedCurrentNotTakesNotRetainsGains ==
                                !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedCurrentNotTakesRetainsNotGains ==
-    /\ state.configured
-    /\ state.fault = "none"
-    /\ ~(state.rebalance = "UNJOINED")
-    /\ ~(state.rebalance = "PREPARING_REBALANCE")
-    /\ ~(state.rebalance = "PREPARE_REVOCATION")
-    /\ ~(state.rebalance = "PARTITION_REVOKED")
-    /\ ~(state.rebalance = "STABLE")
-    /\ ~(state.rebalance = "REVOKING_PARTITION")
-    /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
-    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
-                                        !.assigned = FALSE,
-                                        !.taken = FALSE,
-                                        !.stays = FALSE,
-                                        !.commit_done = FALSE]
-                    s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
-                    s3 == TimeoutsTurnEnded(s2)
-                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
-                               !.raised = FALSE,
-                               !.said_goodbye = FALSE,
-                               !.left = FALSE,
-                               !.stalled = FALSE,
-                               !.suspect = FALSE,
-                               !.removal_due = FALSE,
-                               !.enable_due = FALSE]
-
-\* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedCurrentNotTakesRetainsGains ==
+SyncAcceptedCurrentNotTakesNotRetainsGainsFits ==
     /\ state.configured
     /\ state.fault = "none"
     /\ ~(state.rebalance = "UNJOINED")
@@ -7007,7 +7204,7 @@ SyncAcceptedCurrentNotTakesRetainsGains ==
                                !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedCurrentTakesNotRetainsNotGains ==
+SyncAcceptedCurrentNotTakesRetainsNotGainsNotFits ==
     /\ state.configured
     /\ state.fault = "none"
     /\ ~(state.rebalance = "UNJOINED")
@@ -7034,7 +7231,34 @@ SyncAcceptedCurrentTakesNotRetainsNotGains ==
                                !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedCurrentTakesNotRetainsGains ==
+SyncAcceptedCurrentNotTakesRetainsNotGainsFits ==
+    /\ state.configured
+    /\ state.fault = "none"
+    /\ ~(state.rebalance = "UNJOINED")
+    /\ ~(state.rebalance = "PREPARING_REBALANCE")
+    /\ ~(state.rebalance = "PREPARE_REVOCATION")
+    /\ ~(state.rebalance = "PARTITION_REVOKED")
+    /\ ~(state.rebalance = "STABLE")
+    /\ ~(state.rebalance = "REVOKING_PARTITION")
+    /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = FALSE,
+                                        !.taken = FALSE,
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
+                    s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.raised = FALSE,
+                               !.said_goodbye = FALSE,
+                               !.left = FALSE,
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
+
+\* SyncGroup: NONE, with the assignment [message]
+SyncAcceptedCurrentNotTakesRetainsGainsNotFits ==
     /\ state.configured
     /\ state.fault = "none"
     /\ ~(state.rebalance = "UNJOINED")
@@ -7061,7 +7285,34 @@ SyncAcceptedCurrentTakesNotRetainsGains ==
                                !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedCurrentTakesRetainsNotGains ==
+SyncAcceptedCurrentNotTakesRetainsGainsFits ==
+    /\ state.configured
+    /\ state.fault = "none"
+    /\ ~(state.rebalance = "UNJOINED")
+    /\ ~(state.rebalance = "PREPARING_REBALANCE")
+    /\ ~(state.rebalance = "PREPARE_REVOCATION")
+    /\ ~(state.rebalance = "PARTITION_REVOKED")
+    /\ ~(state.rebalance = "STABLE")
+    /\ ~(state.rebalance = "REVOKING_PARTITION")
+    /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = TRUE,
+                                        !.taken = FALSE,
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
+                    s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.raised = FALSE,
+                               !.said_goodbye = FALSE,
+                               !.left = FALSE,
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
+
+\* SyncGroup: NONE, with the assignment [message]
+SyncAcceptedCurrentTakesNotRetainsNotGainsNotFits ==
     /\ state.configured
     /\ state.fault = "none"
     /\ ~(state.rebalance = "UNJOINED")
@@ -7088,7 +7339,169 @@ SyncAcceptedCurrentTakesRetainsNotGains ==
                                !.enable_due = FALSE]
 
 \* SyncGroup: NONE, with the assignment [message]
-SyncAcceptedCurrentTakesRetainsGains ==
+SyncAcceptedCurrentTakesNotRetainsNotGainsFits ==
+    /\ state.configured
+    /\ state.fault = "none"
+    /\ ~(state.rebalance = "UNJOINED")
+    /\ ~(state.rebalance = "PREPARING_REBALANCE")
+    /\ ~(state.rebalance = "PREPARE_REVOCATION")
+    /\ ~(state.rebalance = "PARTITION_REVOKED")
+    /\ ~(state.rebalance = "STABLE")
+    /\ ~(state.rebalance = "REVOKING_PARTITION")
+    /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = FALSE,
+                                        !.taken = FALSE,
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
+                    s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.raised = FALSE,
+                               !.said_goodbye = FALSE,
+                               !.left = FALSE,
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
+
+\* SyncGroup: NONE, with the assignment [message]
+SyncAcceptedCurrentTakesNotRetainsGainsNotFits ==
+    /\ state.configured
+    /\ state.fault = "none"
+    /\ ~(state.rebalance = "UNJOINED")
+    /\ ~(state.rebalance = "PREPARING_REBALANCE")
+    /\ ~(state.rebalance = "PREPARE_REVOCATION")
+    /\ ~(state.rebalance = "PARTITION_REVOKED")
+    /\ ~(state.rebalance = "STABLE")
+    /\ ~(state.rebalance = "REVOKING_PARTITION")
+    /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = TRUE,
+                                        !.taken = FALSE,
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
+                    s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.raised = FALSE,
+                               !.said_goodbye = FALSE,
+                               !.left = FALSE,
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
+
+\* SyncGroup: NONE, with the assignment [message]
+SyncAcceptedCurrentTakesNotRetainsGainsFits ==
+    /\ state.configured
+    /\ state.fault = "none"
+    /\ ~(state.rebalance = "UNJOINED")
+    /\ ~(state.rebalance = "PREPARING_REBALANCE")
+    /\ ~(state.rebalance = "PREPARE_REVOCATION")
+    /\ ~(state.rebalance = "PARTITION_REVOKED")
+    /\ ~(state.rebalance = "STABLE")
+    /\ ~(state.rebalance = "REVOKING_PARTITION")
+    /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = TRUE,
+                                        !.taken = FALSE,
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
+                    s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.raised = FALSE,
+                               !.said_goodbye = FALSE,
+                               !.left = FALSE,
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
+
+\* SyncGroup: NONE, with the assignment [message]
+SyncAcceptedCurrentTakesRetainsNotGainsNotFits ==
+    /\ state.configured
+    /\ state.fault = "none"
+    /\ ~(state.rebalance = "UNJOINED")
+    /\ ~(state.rebalance = "PREPARING_REBALANCE")
+    /\ ~(state.rebalance = "PREPARE_REVOCATION")
+    /\ ~(state.rebalance = "PARTITION_REVOKED")
+    /\ ~(state.rebalance = "STABLE")
+    /\ ~(state.rebalance = "REVOKING_PARTITION")
+    /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = FALSE,
+                                        !.taken = FALSE,
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
+                    s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.raised = FALSE,
+                               !.said_goodbye = FALSE,
+                               !.left = FALSE,
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
+
+\* SyncGroup: NONE, with the assignment [message]
+SyncAcceptedCurrentTakesRetainsNotGainsFits ==
+    /\ state.configured
+    /\ state.fault = "none"
+    /\ ~(state.rebalance = "UNJOINED")
+    /\ ~(state.rebalance = "PREPARING_REBALANCE")
+    /\ ~(state.rebalance = "PREPARE_REVOCATION")
+    /\ ~(state.rebalance = "PARTITION_REVOKED")
+    /\ ~(state.rebalance = "STABLE")
+    /\ ~(state.rebalance = "REVOKING_PARTITION")
+    /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = FALSE,
+                                        !.taken = FALSE,
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
+                    s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.raised = FALSE,
+                               !.said_goodbye = FALSE,
+                               !.left = FALSE,
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
+
+\* SyncGroup: NONE, with the assignment [message]
+SyncAcceptedCurrentTakesRetainsGainsNotFits ==
+    /\ state.configured
+    /\ state.fault = "none"
+    /\ ~(state.rebalance = "UNJOINED")
+    /\ ~(state.rebalance = "PREPARING_REBALANCE")
+    /\ ~(state.rebalance = "PREPARE_REVOCATION")
+    /\ ~(state.rebalance = "PARTITION_REVOKED")
+    /\ ~(state.rebalance = "STABLE")
+    /\ ~(state.rebalance = "REVOKING_PARTITION")
+    /\ ~(state.rebalance = "ASSIGNING_PARTITIONS")
+    /\ state' = LET s1 == [state EXCEPT !.call_out = "none",
+                                        !.assigned = TRUE,
+                                        !.taken = FALSE,
+                                        !.stays = FALSE,
+                                        !.commit_done = FALSE]
+                    s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
+                    s3 == TimeoutsTurnEnded(s2)
+                IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.raised = FALSE,
+                               !.said_goodbye = FALSE,
+                               !.left = FALSE,
+                               !.stalled = FALSE,
+                               !.suspect = FALSE,
+                               !.removal_due = FALSE,
+                               !.enable_due = FALSE]
+
+\* SyncGroup: NONE, with the assignment [message]
+SyncAcceptedCurrentTakesRetainsGainsFits ==
     /\ state.configured
     /\ state.fault = "none"
     /\ ~(state.rebalance = "UNJOINED")
@@ -8164,6 +8577,10 @@ Next ==
     \/ SubscribedToTopics
     \/ ApplicationPolled
     \/ PollRaised
+    \/ SubscriptionChangedNotTakesNotRetains
+    \/ SubscriptionChangedNotTakesRetains
+    \/ SubscriptionChangedTakesNotRetains
+    \/ SubscriptionChangedTakesRetains
     \/ RejoinRequested
     \/ LeaveRequested
     \/ CallbackStarted
@@ -8193,22 +8610,23 @@ Next ==
     \/ JoinFencedCurrent
     \/ JoinFatalNotCurrent
     \/ JoinFatalCurrent
-    \/ SyncAcceptedNotCurrentNotTakesNotRetainsNotGains
-    \/ SyncAcceptedNotCurrentNotTakesNotRetainsGains
-    \/ SyncAcceptedNotCurrentNotTakesRetainsNotGains
-    \/ SyncAcceptedNotCurrentNotTakesRetainsGains
-    \/ SyncAcceptedNotCurrentTakesNotRetainsNotGains
-    \/ SyncAcceptedNotCurrentTakesNotRetainsGains
-    \/ SyncAcceptedNotCurrentTakesRetainsNotGains
-    \/ SyncAcceptedNotCurrentTakesRetainsGains
-    \/ SyncAcceptedCurrentNotTakesNotRetainsNotGains
-    \/ SyncAcceptedCurrentNotTakesNotRetainsGains
-    \/ SyncAcceptedCurrentNotTakesRetainsNotGains
-    \/ SyncAcceptedCurrentNotTakesRetainsGains
-    \/ SyncAcceptedCurrentTakesNotRetainsNotGains
-    \/ SyncAcceptedCurrentTakesNotRetainsGains
-    \/ SyncAcceptedCurrentTakesRetainsNotGains
-    \/ SyncAcceptedCurrentTakesRetainsGains
+    \/ SyncAcceptedNotCurrentNotTakesRetainsGainsFits
+    \/ SyncAcceptedCurrentNotTakesNotRetainsNotGainsNotFits
+    \/ SyncAcceptedCurrentNotTakesNotRetainsNotGainsFits
+    \/ SyncAcceptedCurrentNotTakesNotRetainsGainsNotFits
+    \/ SyncAcceptedCurrentNotTakesNotRetainsGainsFits
+    \/ SyncAcceptedCurrentNotTakesRetainsNotGainsNotFits
+    \/ SyncAcceptedCurrentNotTakesRetainsNotGainsFits
+    \/ SyncAcceptedCurrentNotTakesRetainsGainsNotFits
+    \/ SyncAcceptedCurrentNotTakesRetainsGainsFits
+    \/ SyncAcceptedCurrentTakesNotRetainsNotGainsNotFits
+    \/ SyncAcceptedCurrentTakesNotRetainsNotGainsFits
+    \/ SyncAcceptedCurrentTakesNotRetainsGainsNotFits
+    \/ SyncAcceptedCurrentTakesNotRetainsGainsFits
+    \/ SyncAcceptedCurrentTakesRetainsNotGainsNotFits
+    \/ SyncAcceptedCurrentTakesRetainsNotGainsFits
+    \/ SyncAcceptedCurrentTakesRetainsGainsNotFits
+    \/ SyncAcceptedCurrentTakesRetainsGainsFits
     \/ SyncRebalanceInProgressNotCurrent
     \/ SyncRebalanceInProgressCurrent
     \/ SyncUnknownMemberNotCurrent
@@ -8511,6 +8929,13 @@ AddedBeforeAssigned ==
 \* Rules: C1, C3
 RevokedForCause ==
     state.fault /= "revoked-for-cause"
+
+\* unwanted-goes-first (invariant): A cooperative member sends no JoinGroup while it owns something of a topic
+\* that it does not subscribe to any more, unless it learned of that after the last JoinGroup had become due.
+\* Source: Kafka ConsumerCoordinator.onJoinPrepare
+\* Rules: Q4
+UnwantedGoesFirst ==
+    state.fault /= "unwanted-goes-first"
 
 \* taken-is-revoked (invariant): What an assignment takes, the listener hears of before it hears of what the
 \* assignment brings.
@@ -8883,7 +9308,7 @@ Watch(n, word, id, condition) ==
     condition => \/ TLCGet(n) = 1
                  \/ TLCSet(n, 1) /\ PrintT(<<word, id>>)
 
-ASSUME \A n \in 1 .. 86 : TLCSet(n, 0)
+ASSUME \A n \in 1 .. 87 : TLCSet(n, 0)
 
 WatchIllegalEvent == Watch(1, "violated", "illegal-event", ~IllegalEvent)
 WatchLateChangesNothing == Watch(2, "violated", "late-changes-nothing", ~LateChangesNothing)
@@ -8919,57 +9344,58 @@ WatchLostByLosing == Watch(31, "violated", "lost-by-losing", ~LostByLosing)
 WatchPausedBeforeRevoked == Watch(32, "violated", "paused-before-revoked", ~PausedBeforeRevoked)
 WatchAddedBeforeAssigned == Watch(33, "violated", "added-before-assigned", ~AddedBeforeAssigned)
 WatchRevokedForCause == Watch(34, "violated", "revoked-for-cause", ~RevokedForCause)
-WatchTakenIsRevoked == Watch(35, "violated", "taken-is-revoked", ~TakenIsRevoked)
-WatchGoodbyeIsSaid == Watch(36, "violated", "goodbye-is-said", ~GoodbyeIsSaid)
-WatchRevokedIsRemoved == Watch(37, "violated", "revoked-is-removed", ~RevokedIsRemoved)
-WatchAssignedIsEnabled == Watch(38, "violated", "assigned-is-enabled", ~AssignedIsEnabled)
-WatchForgetThenFail == Watch(39, "violated", "forget-then-fail", ~ForgetThenFail)
-WatchErrorsAreTold == Watch(40, "violated", "errors-are-told", ~ErrorsAreTold)
-WatchStalledMemberLeaves == Watch(41, "violated", "stalled-member-leaves", ~StalledMemberLeaves)
-WatchLookupIsOut == Watch(42, "violated", "lookup-is-out", ~LookupIsOut)
-WatchNeedIsPursued == Watch(43, "violated", "need-is-pursued", ~NeedIsPursued)
-WatchQuestionIsKept == Watch(44, "violated", "question-is-kept", ~QuestionIsKept)
-WatchLookupRestIsKept == Watch(45, "violated", "lookup-rest-is-kept", ~LookupRestIsKept)
-WatchDueHeartbeatIsKept == Watch(46, "violated", "due-heartbeat-is-kept", ~DueHeartbeatIsKept)
-WatchLatePollIsKept == Watch(47, "violated", "late-poll-is-kept", ~LatePollIsKept)
-WatchNoNeedOutside == Watch(48, "violated", "no-need-outside", ~NoNeedOutside)
-WatchCoordinatorIsKnown == Watch(49, "violated", "coordinator-is-known", ~CoordinatorIsKnown)
-WatchMemberNeedsIt == Watch(50, "violated", "member-needs-it", ~MemberNeedsIt)
-WatchJoinIsOut == Watch(51, "violated", "join-is-out", ~JoinIsOut)
-WatchSyncIsOut == Watch(52, "violated", "sync-is-out", ~SyncIsOut)
-WatchWantsToJoin == Watch(53, "violated", "wants-to-join", ~WantsToJoin)
-WatchJoinBackoffIsKept == Watch(54, "violated", "join-backoff-is-kept", ~JoinBackoffIsKept)
-WatchAnnouncedIsPursued == Watch(55, "violated", "announced-is-pursued", ~AnnouncedIsPursued)
-WatchPreparedJoins == Watch(56, "violated", "prepared-joins", ~PreparedJoins)
-WatchFollowUpIsKept == Watch(57, "violated", "follow-up-is-kept", ~FollowUpIsKept)
-WatchRevokedGoesOn == Watch(58, "violated", "revoked-goes-on", ~RevokedGoesOn)
-WatchCommitEnds == Watch(59, "violated", "commit-ends", ~CommitEnds)
-WatchCommitIsOut == Watch(60, "violated", "commit-is-out", ~CommitIsOut)
-WatchCommitBackoffIsKept == Watch(61, "violated", "commit-backoff-is-kept", ~CommitBackoffIsKept)
-WatchCommitIsPursued == Watch(62, "violated", "commit-is-pursued", ~CommitIsPursued)
-WatchRevokeIsDue == Watch(63, "violated", "revoke-is-due", ~RevokeIsDue)
-WatchAssignIsDue == Watch(64, "violated", "assign-is-due", ~AssignIsDue)
-WatchToldIsEnabled == Watch(65, "violated", "told-is-enabled", ~ToldIsEnabled)
-WatchHeartbeatsRun == Watch(66, "violated", "heartbeats-run", ~HeartbeatsRun)
-WatchHeartbeatIsOut == Watch(67, "violated", "heartbeat-is-out", ~HeartbeatIsOut)
-WatchOverdueHeartbeatWaits == Watch(68, "violated", "overdue-heartbeat-waits", ~OverdueHeartbeatWaits)
-WatchOverduePollWaits == Watch(69, "violated", "overdue-poll-waits", ~OverduePollWaits)
-WatchMayJoin == Watch(70, "violated", "may-join", ~MayJoin)
-WatchFencingIsFinal == Watch(71, "violated", "fencing-is-final", ~FencingIsFinal)
-WatchIdentityIsGiven == Watch(72, "violated", "identity-is-given", ~IdentityIsGiven)
-WatchLostWithoutId == Watch(73, "violated", "lost-without-id", ~LostWithoutId)
-WatchLeaveIsPursued == Watch(74, "violated", "leave-is-pursued", ~LeaveIsPursued)
-WatchCallbackIsRunning == Watch(75, "violated", "callback-is-running", ~CallbackIsRunning)
-WatchCallbackStays == Watch(76, "violated", "callback-stays", ~CallbackStays)
-WatchOwnsWhatItHas == Watch(77, "violated", "owns-what-it-has", ~OwnsWhatItHas)
-WatchOwnsNothingOutside == Watch(78, "violated", "owns-nothing-outside", ~OwnsNothingOutside)
-WatchEagerGivesUpFirst == Watch(79, "violated", "eager-gives-up-first", ~EagerGivesUpFirst)
-WatchLostIsTold == Watch(80, "violated", "lost-is-told", ~LostIsTold)
-WatchReachesAssigning == Watch(81, "reached", "reaches-assigning", ReachesAssigning)
-WatchReachesLost == Watch(82, "reached", "reaches-lost", ReachesLost)
-WatchReachesLeaving == Watch(83, "reached", "reaches-leaving", ReachesLeaving)
-WatchReachesSecondLoss == Watch(84, "reached", "reaches-second-loss", ReachesSecondLoss)
-WatchReachesBlockedCommit == Watch(85, "reached", "reaches-blocked-commit", ReachesBlockedCommit)
-WatchReachesPollWhileLost == Watch(86, "reached", "reaches-poll-while-lost", ReachesPollWhileLost)
+WatchUnwantedGoesFirst == Watch(35, "violated", "unwanted-goes-first", ~UnwantedGoesFirst)
+WatchTakenIsRevoked == Watch(36, "violated", "taken-is-revoked", ~TakenIsRevoked)
+WatchGoodbyeIsSaid == Watch(37, "violated", "goodbye-is-said", ~GoodbyeIsSaid)
+WatchRevokedIsRemoved == Watch(38, "violated", "revoked-is-removed", ~RevokedIsRemoved)
+WatchAssignedIsEnabled == Watch(39, "violated", "assigned-is-enabled", ~AssignedIsEnabled)
+WatchForgetThenFail == Watch(40, "violated", "forget-then-fail", ~ForgetThenFail)
+WatchErrorsAreTold == Watch(41, "violated", "errors-are-told", ~ErrorsAreTold)
+WatchStalledMemberLeaves == Watch(42, "violated", "stalled-member-leaves", ~StalledMemberLeaves)
+WatchLookupIsOut == Watch(43, "violated", "lookup-is-out", ~LookupIsOut)
+WatchNeedIsPursued == Watch(44, "violated", "need-is-pursued", ~NeedIsPursued)
+WatchQuestionIsKept == Watch(45, "violated", "question-is-kept", ~QuestionIsKept)
+WatchLookupRestIsKept == Watch(46, "violated", "lookup-rest-is-kept", ~LookupRestIsKept)
+WatchDueHeartbeatIsKept == Watch(47, "violated", "due-heartbeat-is-kept", ~DueHeartbeatIsKept)
+WatchLatePollIsKept == Watch(48, "violated", "late-poll-is-kept", ~LatePollIsKept)
+WatchNoNeedOutside == Watch(49, "violated", "no-need-outside", ~NoNeedOutside)
+WatchCoordinatorIsKnown == Watch(50, "violated", "coordinator-is-known", ~CoordinatorIsKnown)
+WatchMemberNeedsIt == Watch(51, "violated", "member-needs-it", ~MemberNeedsIt)
+WatchJoinIsOut == Watch(52, "violated", "join-is-out", ~JoinIsOut)
+WatchSyncIsOut == Watch(53, "violated", "sync-is-out", ~SyncIsOut)
+WatchWantsToJoin == Watch(54, "violated", "wants-to-join", ~WantsToJoin)
+WatchJoinBackoffIsKept == Watch(55, "violated", "join-backoff-is-kept", ~JoinBackoffIsKept)
+WatchAnnouncedIsPursued == Watch(56, "violated", "announced-is-pursued", ~AnnouncedIsPursued)
+WatchPreparedJoins == Watch(57, "violated", "prepared-joins", ~PreparedJoins)
+WatchFollowUpIsKept == Watch(58, "violated", "follow-up-is-kept", ~FollowUpIsKept)
+WatchRevokedGoesOn == Watch(59, "violated", "revoked-goes-on", ~RevokedGoesOn)
+WatchCommitEnds == Watch(60, "violated", "commit-ends", ~CommitEnds)
+WatchCommitIsOut == Watch(61, "violated", "commit-is-out", ~CommitIsOut)
+WatchCommitBackoffIsKept == Watch(62, "violated", "commit-backoff-is-kept", ~CommitBackoffIsKept)
+WatchCommitIsPursued == Watch(63, "violated", "commit-is-pursued", ~CommitIsPursued)
+WatchRevokeIsDue == Watch(64, "violated", "revoke-is-due", ~RevokeIsDue)
+WatchAssignIsDue == Watch(65, "violated", "assign-is-due", ~AssignIsDue)
+WatchToldIsEnabled == Watch(66, "violated", "told-is-enabled", ~ToldIsEnabled)
+WatchHeartbeatsRun == Watch(67, "violated", "heartbeats-run", ~HeartbeatsRun)
+WatchHeartbeatIsOut == Watch(68, "violated", "heartbeat-is-out", ~HeartbeatIsOut)
+WatchOverdueHeartbeatWaits == Watch(69, "violated", "overdue-heartbeat-waits", ~OverdueHeartbeatWaits)
+WatchOverduePollWaits == Watch(70, "violated", "overdue-poll-waits", ~OverduePollWaits)
+WatchMayJoin == Watch(71, "violated", "may-join", ~MayJoin)
+WatchFencingIsFinal == Watch(72, "violated", "fencing-is-final", ~FencingIsFinal)
+WatchIdentityIsGiven == Watch(73, "violated", "identity-is-given", ~IdentityIsGiven)
+WatchLostWithoutId == Watch(74, "violated", "lost-without-id", ~LostWithoutId)
+WatchLeaveIsPursued == Watch(75, "violated", "leave-is-pursued", ~LeaveIsPursued)
+WatchCallbackIsRunning == Watch(76, "violated", "callback-is-running", ~CallbackIsRunning)
+WatchCallbackStays == Watch(77, "violated", "callback-stays", ~CallbackStays)
+WatchOwnsWhatItHas == Watch(78, "violated", "owns-what-it-has", ~OwnsWhatItHas)
+WatchOwnsNothingOutside == Watch(79, "violated", "owns-nothing-outside", ~OwnsNothingOutside)
+WatchEagerGivesUpFirst == Watch(80, "violated", "eager-gives-up-first", ~EagerGivesUpFirst)
+WatchLostIsTold == Watch(81, "violated", "lost-is-told", ~LostIsTold)
+WatchReachesAssigning == Watch(82, "reached", "reaches-assigning", ReachesAssigning)
+WatchReachesLost == Watch(83, "reached", "reaches-lost", ReachesLost)
+WatchReachesLeaving == Watch(84, "reached", "reaches-leaving", ReachesLeaving)
+WatchReachesSecondLoss == Watch(85, "reached", "reaches-second-loss", ReachesSecondLoss)
+WatchReachesBlockedCommit == Watch(86, "reached", "reaches-blocked-commit", ReachesBlockedCommit)
+WatchReachesPollWhileLost == Watch(87, "reached", "reaches-poll-while-lost", ReachesPollWhileLost)
 
 ============================================================

@@ -24,7 +24,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 52c14f47a14ec7bb07eb5b25357fa953e13a3dfd9ae332c8112ccf38e964bfa6
+\* Model 3242390adb2ff580922838658f7248960966bc2becfdaadb1e05c2bab62028e6
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -672,7 +672,8 @@ RebalanceJoinNeeded(s, i) ==
                                         \* send_join_group
                                         !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.join_backoff[i] = FALSE]
+                                        !.join_backoff[i] = FALSE,
+                                        !.keeps[i] = FALSE]
                         s2 == TimeoutsHeartbeatsDisabled(s1, i)
                     IN  [s2 EXCEPT !.beat[i] = "none",
                                    !.call[i] = IF s2.identity[i] = "none"
@@ -686,7 +687,8 @@ RebalanceJoinNeeded(s, i) ==
                                         \* send_join_group
                                         !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.join_backoff[i] = FALSE]
+                                        !.join_backoff[i] = FALSE,
+                                        !.keeps[i] = FALSE]
                         s4 == TimeoutsHeartbeatsDisabled(s3, i)
                     IN  [s4 EXCEPT !.beat[i] = "none",
                                    !.call[i] = IF s4.identity[i] = "none"
@@ -699,7 +701,8 @@ RebalanceJoinNeeded(s, i) ==
                THEN LET s5 == \* send_join_group
                               [s EXCEPT !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.join_backoff[i] = FALSE]
+                                        !.join_backoff[i] = FALSE,
+                                        !.keeps[i] = FALSE]
                         s6 == TimeoutsHeartbeatsDisabled(s5, i)
                     IN  [s6 EXCEPT !.beat[i] = "none",
                                    !.call[i] = IF s6.identity[i] = "none"
@@ -713,7 +716,8 @@ RebalanceJoinNeeded(s, i) ==
                                         \* send_join_group
                                         !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.join_backoff[i] = FALSE]
+                                        !.join_backoff[i] = FALSE,
+                                        !.keeps[i] = FALSE]
                         s8 == TimeoutsHeartbeatsDisabled(s7, i)
                     IN  [s8 EXCEPT !.beat[i] = "none",
                                    !.call[i] = IF s8.identity[i] = "none"
@@ -1316,7 +1320,8 @@ RebalanceSyncRebalanceInProgress(s, i, current) ==
                                          \* send_join_group
                                          !.preparing[i] = FALSE,
                                          !.follow_up[i] = FALSE,
-                                         !.join_backoff[i] = FALSE]
+                                         !.join_backoff[i] = FALSE,
+                                         !.keeps[i] = FALSE]
                         s3 == TimeoutsHeartbeatsDisabled(s2, i)
                     IN  [s3 EXCEPT !.beat[i] = "none",
                                    !.call[i] = IF s3.identity[i] = "none"
@@ -1758,7 +1763,7 @@ RebalancePartitionsRevoked(s, i) ==
                ELSE s
           [] OTHER -> s
 
-\* rebalance hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
+\* rebalance hears: the leader sees other metadata, or enforceRebalance()
 RebalanceRejoinRequested(s, i) ==
     LET at == s.rebalance[i]
     IN  CASE at = "STABLE" ->

@@ -7,7 +7,7 @@
 \* said of states alone: again and again `last` names the action, or the action is impossible. While `last`
 \* names one, nothing else happens but that it is emptied.
 \*
-\* Model 96a4cb97722088678938e692b7593e9b9f8fa3888266cbd7d91098dfdf474ddd
+\* Model 4e96b17c2affcd11a546b7c1c2bd53cebca20532e4c1722f878cf98cf01c2563
 EXTENDS BaseCalmCooperativeDeployed2
 
 VARIABLE last

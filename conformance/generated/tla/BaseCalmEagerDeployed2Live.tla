@@ -7,7 +7,7 @@
 \* said of states alone: again and again `last` names the action, or the action is impossible. While `last`
 \* names one, nothing else happens but that it is emptied.
 \*
-\* Model 4a9b13a667ada8a2f3db29de87e7cb3ff2f58709cd5c699751bd32907d00ead9
+\* Model 9b18f5106e3026ebe69c62606ef7de289dfee0db0ef1184ea441933db2fb870c
 EXTENDS BaseCalmEagerDeployed2
 
 VARIABLE last

@@ -23,7 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model ae03f232e3151e3ae5e8c9332a9b8b946e7ebd8dbd479db6446421b6d9706336
+\* Model 6f0f7b015575c97417b76bc2d609fecee057dc829e4212af7de56bfe169e6494
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -684,7 +684,8 @@ RebalanceJoinNeeded(s, i) ==
                                         \* send_join_group
                                         !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.join_backoff[i] = FALSE]
+                                        !.join_backoff[i] = FALSE,
+                                        !.keeps[i] = FALSE]
                         s2 == TimeoutsHeartbeatsDisabled(s1, i)
                     IN  [s2 EXCEPT !.beat[i] = "none",
                                    !.call[i] = IF s2.identity[i] = "none"
@@ -698,7 +699,8 @@ RebalanceJoinNeeded(s, i) ==
                                         \* send_join_group
                                         !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.join_backoff[i] = FALSE]
+                                        !.join_backoff[i] = FALSE,
+                                        !.keeps[i] = FALSE]
                         s4 == TimeoutsHeartbeatsDisabled(s3, i)
                     IN  [s4 EXCEPT !.beat[i] = "none",
                                    !.call[i] = IF s4.identity[i] = "none"
@@ -711,7 +713,8 @@ RebalanceJoinNeeded(s, i) ==
                THEN LET s5 == \* send_join_group
                               [s EXCEPT !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.join_backoff[i] = FALSE]
+                                        !.join_backoff[i] = FALSE,
+                                        !.keeps[i] = FALSE]
                         s6 == TimeoutsHeartbeatsDisabled(s5, i)
                     IN  [s6 EXCEPT !.beat[i] = "none",
                                    !.call[i] = IF s6.identity[i] = "none"
@@ -725,7 +728,8 @@ RebalanceJoinNeeded(s, i) ==
                                         \* send_join_group
                                         !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.join_backoff[i] = FALSE]
+                                        !.join_backoff[i] = FALSE,
+                                        !.keeps[i] = FALSE]
                         s8 == TimeoutsHeartbeatsDisabled(s7, i)
                     IN  [s8 EXCEPT !.beat[i] = "none",
                                    !.call[i] = IF s8.identity[i] = "none"
@@ -1308,7 +1312,8 @@ RebalanceSyncRebalanceInProgress(s, i, current) ==
                                          \* send_join_group
                                          !.preparing[i] = FALSE,
                                          !.follow_up[i] = FALSE,
-                                         !.join_backoff[i] = FALSE]
+                                         !.join_backoff[i] = FALSE,
+                                         !.keeps[i] = FALSE]
                         s3 == TimeoutsHeartbeatsDisabled(s2, i)
                     IN  [s3 EXCEPT !.beat[i] = "none",
                                    !.call[i] = IF s3.identity[i] = "none"
@@ -1755,7 +1760,7 @@ RebalanceRevocationPrepared(s, i) ==
                    !.callback_running[i] = FALSE]
     ELSE s
 
-\* rebalance hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
+\* rebalance hears: the leader sees other metadata, or enforceRebalance()
 RebalanceRejoinRequested(s, i) ==
     LET at == s.rebalance[i]
     IN  CASE at = "STABLE" ->

@@ -23,7 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 3f0b4cd62766d2dc71d77822f2ade1d60e6f9ae18aa2d1a6be785eb0632a829b
+\* Model 7195e72ce237f9f31065548b3a35e48c65ce163458b662ea7c316c58c3d13c8e
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -697,7 +697,8 @@ RebalanceJoinNeeded(s, i) ==
                                         \* send_join_group
                                         !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.join_backoff[i] = FALSE]
+                                        !.join_backoff[i] = FALSE,
+                                        !.keeps[i] = FALSE]
                         s2 == TimeoutsHeartbeatsDisabled(s1, i)
                     IN  [s2 EXCEPT !.beat[i] = "none",
                                    !.call[i] = IF s2.identity[i] = "none"
@@ -711,7 +712,8 @@ RebalanceJoinNeeded(s, i) ==
                                         \* send_join_group
                                         !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.join_backoff[i] = FALSE]
+                                        !.join_backoff[i] = FALSE,
+                                        !.keeps[i] = FALSE]
                         s4 == TimeoutsHeartbeatsDisabled(s3, i)
                     IN  [s4 EXCEPT !.beat[i] = "none",
                                    !.call[i] = IF s4.identity[i] = "none"
@@ -724,7 +726,8 @@ RebalanceJoinNeeded(s, i) ==
                THEN LET s5 == \* send_join_group
                               [s EXCEPT !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.join_backoff[i] = FALSE]
+                                        !.join_backoff[i] = FALSE,
+                                        !.keeps[i] = FALSE]
                         s6 == TimeoutsHeartbeatsDisabled(s5, i)
                     IN  [s6 EXCEPT !.beat[i] = "none",
                                    !.call[i] = IF s6.identity[i] = "none"
@@ -738,7 +741,8 @@ RebalanceJoinNeeded(s, i) ==
                                         \* send_join_group
                                         !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.join_backoff[i] = FALSE]
+                                        !.join_backoff[i] = FALSE,
+                                        !.keeps[i] = FALSE]
                         s8 == TimeoutsHeartbeatsDisabled(s7, i)
                     IN  [s8 EXCEPT !.beat[i] = "none",
                                    !.call[i] = IF s8.identity[i] = "none"
@@ -1047,7 +1051,8 @@ RebalanceJoinMemberIdRequired(s, i, current) ==
                                          \* send_join_group
                                          !.preparing[i] = FALSE,
                                          !.follow_up[i] = FALSE,
-                                         !.join_backoff[i] = FALSE]
+                                         !.join_backoff[i] = FALSE,
+                                         !.keeps[i] = FALSE]
                         s3 == TimeoutsHeartbeatsDisabled(s2, i)
                     IN  [s3 EXCEPT !.beat[i] = "none",
                                    !.call[i] = IF s3.identity[i] = "none"
@@ -1368,7 +1373,8 @@ RebalanceSyncRebalanceInProgress(s, i, current) ==
                                          \* send_join_group
                                          !.preparing[i] = FALSE,
                                          !.follow_up[i] = FALSE,
-                                         !.join_backoff[i] = FALSE]
+                                         !.join_backoff[i] = FALSE,
+                                         !.keeps[i] = FALSE]
                         s3 == TimeoutsHeartbeatsDisabled(s2, i)
                     IN  [s3 EXCEPT !.beat[i] = "none",
                                    !.call[i] = IF s3.identity[i] = "none"
@@ -1822,7 +1828,7 @@ RebalanceRevocationPrepared(s, i) ==
                    !.callback_running[i] = FALSE]
     ELSE s
 
-\* rebalance hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
+\* rebalance hears: the leader sees other metadata, or enforceRebalance()
 RebalanceRejoinRequested(s, i) ==
     LET at == s.rebalance[i]
     IN  CASE at = "STABLE" ->

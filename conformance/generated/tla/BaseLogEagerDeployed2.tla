@@ -23,7 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 65810a8b9938cc457d6d747c8d0bebdd949fdefd3bb0da60a58d73aa9cfb29d1
+\* Model dbac2f8e557bc7ca1f2d38278dfad1929a35d6a77afaa1dae02219c1125ecb6b
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -743,7 +743,8 @@ RebalanceJoinNeeded(s, i) ==
                                         \* send_join_group
                                         !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.join_backoff[i] = FALSE]
+                                        !.join_backoff[i] = FALSE,
+                                        !.keeps[i] = FALSE]
                         s2 == TimeoutsHeartbeatsDisabled(s1, i)
                     IN  [s2 EXCEPT !.beat[i] = "none",
                                    !.call[i] = IF s2.identity[i] = "none"
@@ -757,7 +758,8 @@ RebalanceJoinNeeded(s, i) ==
                                         \* send_join_group
                                         !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.join_backoff[i] = FALSE]
+                                        !.join_backoff[i] = FALSE,
+                                        !.keeps[i] = FALSE]
                         s4 == TimeoutsHeartbeatsDisabled(s3, i)
                     IN  [s4 EXCEPT !.beat[i] = "none",
                                    !.call[i] = IF s4.identity[i] = "none"
@@ -770,7 +772,8 @@ RebalanceJoinNeeded(s, i) ==
                THEN LET s5 == \* send_join_group
                               [s EXCEPT !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.join_backoff[i] = FALSE]
+                                        !.join_backoff[i] = FALSE,
+                                        !.keeps[i] = FALSE]
                         s6 == TimeoutsHeartbeatsDisabled(s5, i)
                     IN  [s6 EXCEPT !.beat[i] = "none",
                                    !.call[i] = IF s6.identity[i] = "none"
@@ -784,7 +787,8 @@ RebalanceJoinNeeded(s, i) ==
                                         \* send_join_group
                                         !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.join_backoff[i] = FALSE]
+                                        !.join_backoff[i] = FALSE,
+                                        !.keeps[i] = FALSE]
                         s8 == TimeoutsHeartbeatsDisabled(s7, i)
                     IN  [s8 EXCEPT !.beat[i] = "none",
                                    !.call[i] = IF s8.identity[i] = "none"
@@ -1371,7 +1375,8 @@ RebalanceSyncRebalanceInProgress(s, i, current) ==
                                          \* send_join_group
                                          !.preparing[i] = FALSE,
                                          !.follow_up[i] = FALSE,
-                                         !.join_backoff[i] = FALSE]
+                                         !.join_backoff[i] = FALSE,
+                                         !.keeps[i] = FALSE]
                         s3 == TimeoutsHeartbeatsDisabled(s2, i)
                     IN  [s3 EXCEPT !.beat[i] = "none",
                                    !.call[i] = IF s3.identity[i] = "none"
@@ -1913,7 +1918,7 @@ RebalanceRevocationPrepared(s, i) ==
                    !.callback_running[i] = FALSE]
     ELSE s
 
-\* rebalance hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
+\* rebalance hears: the leader sees other metadata, or enforceRebalance()
 RebalanceRejoinRequested(s, i) ==
     LET at == s.rebalance[i]
     IN  CASE at = "STABLE" ->

@@ -23,7 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model c54c63c424ebc6e2bb548d17560b2267238deff51efaf9732d875d118f99b998
+\* Model 3fd4d6726d6fdc1c5dc8a5cabc8859370d7a7aeeaa71271d9ac8264c125dd468
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -636,7 +636,8 @@ RebalanceJoinNeeded(s, i) ==
                                         \* send_join_group
                                         !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.join_backoff[i] = FALSE]
+                                        !.join_backoff[i] = FALSE,
+                                        !.keeps[i] = FALSE]
                         s2 == TimeoutsHeartbeatsDisabled(s1, i)
                     IN  [s2 EXCEPT !.beat[i] = "none",
                                    !.call[i] = IF s2.identity[i] = "none"
@@ -650,7 +651,8 @@ RebalanceJoinNeeded(s, i) ==
                                         \* send_join_group
                                         !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.join_backoff[i] = FALSE]
+                                        !.join_backoff[i] = FALSE,
+                                        !.keeps[i] = FALSE]
                         s4 == TimeoutsHeartbeatsDisabled(s3, i)
                     IN  [s4 EXCEPT !.beat[i] = "none",
                                    !.call[i] = IF s4.identity[i] = "none"
@@ -663,7 +665,8 @@ RebalanceJoinNeeded(s, i) ==
                THEN LET s5 == \* send_join_group
                               [s EXCEPT !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.join_backoff[i] = FALSE]
+                                        !.join_backoff[i] = FALSE,
+                                        !.keeps[i] = FALSE]
                         s6 == TimeoutsHeartbeatsDisabled(s5, i)
                     IN  [s6 EXCEPT !.beat[i] = "none",
                                    !.call[i] = IF s6.identity[i] = "none"
@@ -677,7 +680,8 @@ RebalanceJoinNeeded(s, i) ==
                                         \* send_join_group
                                         !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.join_backoff[i] = FALSE]
+                                        !.join_backoff[i] = FALSE,
+                                        !.keeps[i] = FALSE]
                         s8 == TimeoutsHeartbeatsDisabled(s7, i)
                     IN  [s8 EXCEPT !.beat[i] = "none",
                                    !.call[i] = IF s8.identity[i] = "none"
@@ -1250,7 +1254,8 @@ RebalanceSyncRebalanceInProgress(s, i, current) ==
                                          \* send_join_group
                                          !.preparing[i] = FALSE,
                                          !.follow_up[i] = FALSE,
-                                         !.join_backoff[i] = FALSE]
+                                         !.join_backoff[i] = FALSE,
+                                         !.keeps[i] = FALSE]
                         s3 == TimeoutsHeartbeatsDisabled(s2, i)
                     IN  [s3 EXCEPT !.beat[i] = "none",
                                    !.call[i] = IF s3.identity[i] = "none"
@@ -1757,7 +1762,7 @@ RebalanceRevocationPrepared(s, i) ==
                    !.callback_running[i] = FALSE]
     ELSE s
 
-\* rebalance hears: the subscription changed, the leader sees other metadata, or enforceRebalance()
+\* rebalance hears: the leader sees other metadata, or enforceRebalance()
 RebalanceRejoinRequested(s, i) ==
     LET at == s.rebalance[i]
     IN  CASE at = "STABLE" ->

@@ -60,6 +60,12 @@ def an_assignment_that_does_not_fit_is_applied() -> None:
     instead(Joining, "_fits", lambda self, assigned: True)
 
 
+@breaker("Q4-keeps-unwanted", "Q4")
+def what_is_no_longer_wanted_is_kept() -> None:
+    """A cooperative member joins with partitions of topics that it does not subscribe to any more."""
+    instead(Membership, "_unwanted", lambda self: ())
+
+
 @breaker("P09", "J2")
 def the_rejoin_is_forgotten_at_the_join() -> None:
     """rejoin-needed is cleared when JoinGroup is answered, not when SyncGroup has succeeded."""

@@ -17,6 +17,8 @@ _BREAKERS: Final[tuple[tuple[str, str, Which, Change, str], ...]] = (
     ("Q4-row-published",       "Q4",    cell("REVOKING_PARTITION", "partitions_revoked", guard="published"), doing("commit", "go_on"),   "A published member does not commit after its revocation callback."),
     ("Q4-row-join-instead",    "Q4",    cell("PARTITION_REVOKED", "revocation_done", guard="published"), to("PREPARING_REBALANCE"),           "A published cooperative member joins after its revocation."),
     ("Q4-row-always-revokes",  "Q4",    cell("COMPLETING_REBALANCE", "sync_accepted", guard="not (cooperative"), to("PREPARE_REVOCATION"), "A deployed cooperative member revokes although it keeps everything."),
+    ("Q4-row-keeps-unwanted",  "Q4",    cell(STABLE, "subscription_changed", guard="not preparing"), without("note_unwanted"),               "A cooperative member joins with what it does not subscribe to any more."),
+    ("J1-row-unfit-is-taken",  "J1",    cell("COMPLETING_REBALANCE", "sync_accepted", guard="not fits"), to("ASSIGNING_PARTITIONS"),      "A member waits for the listener of an assignment that it has dropped."),
     ("K2-row-no-follow-up",    "K2",    cell("PARTITION_REVOKED", "revocation_done", guard="deployed"), without("want_follow_up"),       "A cooperative member that gave something up wants no other round."),
     ("C2-row-not-told",        "C2",    cell(STABLE, "heartbeat_unknown_member", guard="owned"),    to("UNJOINED"),                      "A member that is unknown drops what it owns without the lost callback."),
     ("J7-row-no-poll",         "J7",    cell("UNJOINED", "application_polled"),                     ignored,                             "A poll does not make the subscribed member join."),

@@ -53,6 +53,8 @@ class Walk:
         """Sends the event and what follows from it; the requests are shown. False: the machine refuses it."""
         self._let_others_change()
         drawn = {name: self.rng.choice(VARIABLES[name].domain) for name in SPEC_EVENTS[event].inputs}
+        if event == "sync_accepted" and not drawn["fits"]:
+            drawn["takes"] &= self._has_other_topics()
         result = self.machine.send(event, {**drawn, **inputs})
         if not result.allowed:
             return False
@@ -67,6 +69,11 @@ class Walk:
                 todo += self.machine.send(word, {}).emitted
         self._requests = later
         return True
+
+    def _has_other_topics(self) -> bool:
+        """Only who has subscribed meanwhile is given what it does not want."""
+        told = [event for event, _ in self.shown if event in ("subscribed", "assigned")]
+        return told[-1:] == ["subscribed"]
 
     def _show(self, event: str, error: str = "NONE") -> None:
         self.shown.append((event, error))
@@ -99,7 +106,7 @@ class Walk:
         event = self.rng.choice([*PLAIN_EVENTS, "lookup_answered"])
         if event == "assigned" and str(self.machine.model.state) != "ASSIGNING_PARTITIONS":
             return
-        meaning = "coordinator_found" if event == "lookup_answered" else PLAIN_EVENTS[event][0]
+        meaning = "coordinator_found" if event == "lookup_answered" else self.rng.choice(PLAIN_EVENTS[event])
         if self._send(meaning):
             self.out = "" if event == "coordinator_lost" else self.out
             self._show(event)

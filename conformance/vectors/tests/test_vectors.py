@@ -22,8 +22,8 @@ EACH_FILE = pytest.mark.parametrize(("subject", "rebalance"), FILES, ids=[f"{s.n
 
 
 CANNOT_ALWAYS_BE = {
-    # an assignment that takes from nothing, or that neither keeps nor takes what is owned
-    "member": {"sync_accepted"},
+    # an assignment, or a subscription, that takes from nothing, or that neither keeps nor takes what is owned
+    "member": {"sync_accepted", "subscription_changed"},
     "partition": set[str](),
     "commit": set[str](),
     # what the join phase finds, where nobody looks; no room in an Empty group; an unknown group that has members

@@ -255,9 +255,67 @@ def test_J1_an_assignment_that_no_longer_fits_is_dropped_and_the_member_rejoins(
     scene = Scene({"orders": 2, "bills": 2}).completing()
     scene.do(Subscribe(("bills",)))
     scene.sync_accepted(*partitions(0))
+    scene.revoked()
     assert scene.describe().owned == ()
     assert scene.seen(AssignPartitions) == []
     assert decode_subscription(scene.last_join().protocols[0][1]).topics == ("bills",)
+
+
+def two_topics(**config: object) -> Scene:
+    """A cooperative member that owns a partition of each of two topics."""
+    scene = Scene({"orders": 2, "bills": 2}, partition_assignment_strategy=COOPERATIVE, **config).start()
+    scene.do(Subscribe(("orders", "bills")))
+    scene.poll()
+    scene.coordinator_found()
+    scene.join_accepted()
+    scene.sync_accepted(*ORDERS, *BILLS)
+    scene.assigned()
+    scene.committed_are(10)
+    scene.path.clear()
+    scene.outputs.clear()
+    return scene
+
+
+ORDERS, BILLS = partitions(0), partitions(0, topic="bills")
+GIVES_UP_FIRST = ["PREPARE_REVOCATION", "REVOKING_PARTITION", "PARTITION_REVOKED", "PREPARING_REBALANCE"]
+
+
+def test_Q4_a_cooperative_member_gives_up_unsubscribed_topics_before_it_joins() -> None:
+    scene = two_topics()
+    scene.do(Subscribe(("bills",)))
+    assert [(o.partitions, scene.apis()) for o in scene.seen(RevokePartitions)] == [(ORDERS, [])]
+    scene.revoked()
+    assert scene.path == GIVES_UP_FIRST
+    assert scene.describe().owned == BILLS
+    said = decode_subscription(scene.last_join().protocols[0][1])
+    assert (said.topics, said.owned) == (("bills",), BILLS)
+
+
+def test_Q4_what_is_unsubscribed_from_while_the_commit_is_out_goes_before_the_join_too() -> None:
+    scene = two_topics(enable_auto_commit=True)
+    scene.subscription.seek(ORDERS[0], 12)
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.do(Subscribe(("bills",)))
+    assert scene.describe().rebalance == "PREPARE_REVOCATION"
+    scene.answer("OffsetCommit")
+    scene.revoked()
+    assert scene.path == GIVES_UP_FIRST
+    assert scene.apis() == ["Heartbeat", "OffsetCommit", "JoinGroup"]
+
+
+def test_J1_an_unfit_assignment_leaves_a_cooperative_member_what_it_still_wants() -> None:
+    scene = two_topics()
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.join_accepted(2)
+    scene.do(Subscribe(("bills",)))
+    scene.path.clear()
+    scene.sync_accepted(*ORDERS, *BILLS)
+    scene.revoked()
+    assert scene.path == ["STABLE", *GIVES_UP_FIRST]
+    assert [o.partitions for o in scene.seen(RevokePartitions)] == [ORDERS]
+    assert scene.describe().owned == BILLS
+    assert scene.seen(AssignPartitions) == []
+    assert decode_subscription(scene.last_join().protocols[0][1]).owned == BILLS
 
 
 def test_J2_a_subscription_changed_in_the_group_starts_a_rebalance() -> None:
