@@ -11,12 +11,12 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from typing import Final, TypeVar
 
 from groupspec.conformance.bounds import IN_FLIGHT_US
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.log import Entry
+from groupspec.conformance.wire.stalls import longest_wait_us
 from groupspec.conformance.wire.verdicts import Timing
 from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse, SyncGroupResponse, TopicPartition
 from groupspec.impl.core.protocol import MalformedProtocolData, Subscription, decode_assignment, decode_subscription
@@ -226,10 +226,14 @@ class History:
             found.append(PollCall(started[1], started[0], None))
         return found
 
-    def between_polls(self, from_us: int, to_us: int) -> int:
-        """How often the application was between two polls in that time."""
-        pauses = pairwise(self.polls)
-        return sum(after.started_us >= from_us and (before.ended_us or 0) <= to_us for before, after in pauses)
+    def between_polls(self, from_us: int, to_us: int) -> list[int]:
+        """When the application was between two polls in that time: each time the beginning of the next, or `to_us` before it.
+
+        A poll whose time is over waits no longer, even if it takes a little until it returns.
+        """
+        over_us = (min(poll.ended_us or 0, poll.started_us + 1000 * poll.timeout_ms) for poll in self.polls)
+        pauses = zip(over_us, self.polls[1:], strict=False)
+        return [min(poll.started_us, to_us) for over, poll in pauses if poll.started_us >= from_us and over <= to_us]
 
     @cached_property
     def returned(self) -> list[Returned]:
@@ -309,15 +313,7 @@ class History:
     def longest_stall_ms(self) -> float:
         """The longest time in a row in which the kit stood still or the client's process waited, through nobody's fault."""
         stalls = [end - start for start, end in self._own_stalls_us]
-        return max([*stalls, *self._waited_in_a_row()], default=0) / 1000
-
-    def _waited_in_a_row(self) -> Iterator[int]:
-        """Of samples that were mostly waiting."""
-        total, ended_us = 0, 0
-        for start, end, waited in self.waits_us:
-            total = waited + (total if start == ended_us else 0) if 2 * waited > end - start else 0
-            ended_us = end
-            yield total
+        return max([*stalls, longest_wait_us(self.waits_us)], default=0) / 1000
 
     def _stalled_us(self, from_us: int, to_us: int) -> int:
         stalls = _during(self._own_stalls_us, from_us, to_us)

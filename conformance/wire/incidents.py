@@ -35,8 +35,15 @@ CONSEQUENCES: Final = (
 """Worst first: no membership, no assignment, no records, ...; late heartbeats are what shows first, and says least."""
 
 
+FOLLOWS: Final = {"K1": "S3", "O2": "S3"}
+"""What a client does that has thrown an assignment away: to it the partitions are not owned (K1), and new afterwards (O2)."""
+
+
 def symptoms(run: CaseResult) -> dict[str, str]:
-    """Each rule that was broken by a stall which broke another one, too, that weighs more: the one that weighs most."""
+    """Each rule whose breach is only what follows from that of another one in the same run: that one.
+
+    Of those that one stall broke, the one that weighs most; and what `FOLLOWS` says.
+    """
     stretched = {
         rule: judgement
         for rule, judgement in run.judgements.items()
@@ -46,7 +53,9 @@ def symptoms(run: CaseResult) -> dict[str, str]:
     for group in _overlapping(stretched):
         worst = min(group, key=lambda rule: _weight(rule, stretched[rule]))
         of |= {rule: worst for rule in group if rule != worst}
-    return of
+    broken = {rule: each.at_us or 0 for rule, each in run.judgements.items() if each.verdict in BROKEN}
+    caused = ((rule, cause) for rule, cause in FOLLOWS.items() if rule in broken and cause in broken)
+    return of | {rule: cause for rule, cause in caused if broken[cause] <= broken[rule]}
 
 
 def _weight(rule: str, judgement: Judgement) -> tuple[bool, int]:

@@ -20,6 +20,8 @@ from groupspec.conformance.wire.stage import GROUP, Stage
 
 CLIENT_ID: Final = "under-test"
 WITHIN_MS: Final = 8_000
+COMMAND_WITHIN_MS: Final = 8_000
+"""For what the harness does without the broker: nothing is said about the client when it takes longer."""
 STARTUP_WITHIN_MS: Final = 10_000
 REQUEST_TIMEOUT_MS: Final = 2_000
 AUTO_COMMIT_INTERVAL_MS: Final = 60_000
@@ -119,18 +121,19 @@ class Kit:
         name = protocol.name_of(type(command))
         done = self.log.wait(
             lambda entry: isinstance(entry.event, protocol.CommandDone) and entry.event.command == name,
-            WITHIN_MS / 1000,
+            COMMAND_WITHIN_MS / 1000,
             sent,
         )
         if done is None:
-            raise NotStarted(self.log.ended or f"the command {name} was not done within {WITHIN_MS} ms")
+            raise NotStarted(self.log.ended or f"the command {name} was not done within {COMMAND_WITHIN_MS} ms")
 
     # The broker --------------------------------------------------------------------------------------------------------
 
-    def answer_next(self, api: str, error: str) -> None:
-        """The next request of this API is answered with this error."""
-        self.log.note("note", f"the next {api} is answered {error}")
-        self.stage.answer_next(api, error)
+    def answer_next(self, api: str, error: str, times: int = 1) -> None:
+        """The next request of this API, or that many of them, is answered with this error."""
+        which = "" if times == 1 else f"{times} times "
+        self.log.note("note", f"the next {api} is {which}answered {error}")
+        self.stage.answer_next(api, error, times)
 
     def answer_late(self, api: str, ms: int) -> None:
         """The next request of this API is answered that much later, and correctly."""

@@ -89,9 +89,9 @@ class Stage:
 
     # What a scenario may have it do --------------------------------------------------------------------------------------
 
-    def answer_next(self, api: str, error: str) -> None:
-        """The next request of this API gets this error."""
-        self._broker.on_next(api, Reply(error))
+    def answer_next(self, api: str, error: str, times: int = 1) -> None:
+        """The next request of this API, or that many of them, gets this error."""
+        self._broker.on_next(api, Reply(error), times)
 
     def answer_late(self, api: str, ms: int) -> None:
         """The next request of this API gets its ordinary answer, that much later."""

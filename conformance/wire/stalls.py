@@ -111,6 +111,15 @@ class WaitClock:
         return max(0, waited_ns) // 1000
 
 
+def longest_wait_us(waits: Iterable[Wait]) -> int:
+    """The longest wait in a row: of samples, one after the other, in which the process mostly waited."""
+    longest, total, ended_us = 0, 0, 0
+    for start, end, waited in waits:
+        total = waited + (total if start == ended_us else 0) if 2 * waited > end - start else 0
+        longest, ended_us = max(longest, total), end
+    return longest
+
+
 def waits_of(process: int) -> Iterator[tuple[str, int]]:
     """Each thread of a process, and how many nanoseconds it has waited for a processor in its life."""
     try:

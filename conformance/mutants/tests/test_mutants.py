@@ -23,6 +23,7 @@ from groupspec.spec.known_bugs import KNOWN_BUGS
 from groupspec.spec.rules import RULES
 
 JOBS = 6
+STOOD_STILL = "the machine stood still"
 TRIES = 3
 """A mutant that hurries is hidden by a machine that stalls for longer than it hurries: then it is tried again."""
 
@@ -40,8 +41,7 @@ ONE_EACH = {
 
 def is_red(judgement: Judgement) -> bool:
     """Broken; on a machine that stands still the kit says so, and that it therefore proves nothing about a client."""
-    stood_still = "the machine stood still" in judgement.reason
-    return judgement.verdict in (Verdict.FAIL, Verdict.DEVIATION) or stood_still
+    return judgement.verdict in (Verdict.FAIL, Verdict.DEVIATION) or STOOD_STILL in judgement.reason
 
 
 def red_rules(client: ClientResult) -> dict[str, set[str]]:
@@ -56,7 +56,8 @@ def red_rules(client: ClientResult) -> dict[str, set[str]]:
 def judged(identifiers: Sequence[str], cases: Sequence[Case]) -> dict[str, dict[str, set[str]]]:
     """Mutant -> scenario -> rules found broken."""
     campaign = run_campaign([mutated(identifier) for identifier in identifiers], cases, jobs=JOBS)
-    assert Verdict.INCONCLUSIVE not in campaign.verdicts()
+    rows = (row.judgement for client in campaign.clients for row in client.rows)
+    assert [each for each in rows if each.verdict is Verdict.INCONCLUSIVE and STOOD_STILL not in each.reason] == []
     return {name: red_rules(client) for name, client in zip(identifiers, campaign.clients, strict=True)}
 
 
@@ -66,7 +67,7 @@ def is_noticed(identifier: str, scenario: str, red: dict[str, dict[str, set[str]
 
 
 def is_noticed_when_tried_again(identifier: str, scenario: str) -> bool:
-    """The same of further runs; see `TRIES`."""
+    """The same of further runs, in every variant; see `TRIES`."""
     cases = [case for case in all_cases() if case.scenario.id == scenario]
     return any(is_noticed(identifier, scenario, judged([identifier], cases)) for _ in range(TRIES - 1))
 
@@ -112,9 +113,13 @@ def test_each_scenario_goes_red_for_a_mutant(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.realtime
 @pytest.mark.exhaustive
-def test_the_whole_matrix() -> None:
-    """Each mutant is noticed where it must be; for each scenario one of them passes at least half of the others."""
-    red = judged(list(MUTANTS), all_cases())
+def test_the_whole_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each mutant is noticed where it must be; for each scenario one of them passes at least half of the others.
+
+    The first variant of each scenario has to do; who is not noticed by it gets the others.
+    """
+    monkeypatch.setattr(kit, "WITHIN_MS", 4_000)
+    red = judged(list(MUTANTS), [Case(each, each.variants[0]) for each in SCENARIOS.values()])
     unnoticed = [
         (identifier, scenario)
         for identifier, mutant in MUTANTS.items()

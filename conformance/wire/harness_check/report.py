@@ -75,7 +75,8 @@ def check_harness(client: Client, told: Callable[[str], None] = lambda _: None) 
                 sessions |= dict(zip(others, pool.map(tell, others), strict=True))
         else:
             sessions |= dict.fromkeys(others, sessions[first])
-        still_ms = max((end - start for start, end in clock.stalls_us()), default=0) / 1000
+        stalls_us = [end - start for start, end in clock.stalls_us()]
+        still_ms = max([*stalls_us, *(session.still_us for session in sessions.values())]) / 1000
     results = tuple(_result(check, sessions, still_ms) for check in CHECKS.values())
     hello = next((e.event for e in sessions[first].came if e.kind == "startup_complete"), None)
     return Checked(

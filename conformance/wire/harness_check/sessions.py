@@ -20,6 +20,7 @@ from groupspec.conformance.wire.kit import STARTUP_WITHIN_MS, WITHIN_MS
 from groupspec.conformance.wire.log import Entry, Log, Test
 from groupspec.conformance.wire.scenario import PLAIN, SCENARIOS, Case
 from groupspec.conformance.wire.stage import GROUP, Stage
+from groupspec.conformance.wire.stalls import WaitClock, longest_wait_us
 
 STARTS_WITHIN_S: Final = STARTUP_WITHIN_MS / 1000
 WITHIN_S: Final = WITHIN_MS / 1000
@@ -62,6 +63,8 @@ class Session:
     """The log in the order of arrival."""
     sent: dict[str, int] = field(default_factory=dict)
     """Named moments, on the log's clock."""
+    still_us: int = 0
+    """The longest time in a row in which the kit's broker stood still, or the harness's process waited for a processor."""
 
     def events(self, *kinds: type[protocol.Event]) -> list[Entry]:
         """The harness's events of these kinds, in the order of its lines."""
@@ -238,7 +241,7 @@ def run_story(client: Client, name: str) -> Session:
     log = Log()
     session = Session(name, started_us=log.note("note", name).at_us)
     with Stage(log, Case(SCENARIOS["first-join"], PLAIN)) as stage:
-        with HarnessProcess(client.command, log) as process:
+        with HarnessProcess(client.command, log) as process, WaitClock(process.pid) as waits:
             player = Player(session, stage, process, log, extra=name == "auto-commit")
             hello = log.wait(lambda e: isinstance(e.event, protocol.StartupComplete), STARTS_WITHIN_S)
             if hello is not None and isinstance(hello.event, protocol.StartupComplete):
@@ -249,6 +252,8 @@ def run_story(client: Client, name: str) -> Session:
             session.ending = process.ending
         session.stderr = process.stderr_tail()
         session.came = log.as_it_came()
+        stalls_us = (end - start for start, end in stage.stalls_us())
+        session.still_us = max([longest_wait_us(waits.waits_us()), *stalls_us])
         if problem := stage.problem():
             raise OSError(problem)
     return session

@@ -13,6 +13,7 @@ from groupspec.impl.core.messages import FindCoordinatorResponse
 COORDINATOR_GONE: Final = ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE")
 SAYS_NOTHING_ABOUT_IT: Final = ("REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID")
 LOOKUP_WITHIN_MS: Final = 2_000
+AT_ONCE_MS: Final = 15
 JITTER: Final = 0.75  # KIP-580: a backoff is drawn from +-20 %
 
 
@@ -88,9 +89,9 @@ def lookups_are_shared(history: History) -> Iterator[Finding]:
             for earlier in lookups[:number]
             if not earlier.ended_before(later.sent_us)
             and not history.connections_closed(earlier.sent_us, later.sent_us)
-            and history.apart_ms(earlier.sent_us, later.sent_us) < least_ms
+            and (later.sent_us - sent_from_us(history, earlier)) / 1000 < least_ms
         ]
-        if len(out) > 1 and len(out) > 1 + occasions(history, out[0], later):
+        if len(out) > 1 and len(out) > 1 + len(occasions(history, out[0], later)):
             reason = f"{len(out) + 1} FindCoordinators within the retry backoff, none of which was answered"
             yield broken(f"{reason} (retry.backoff.ms={history.settings.retry_backoff_ms})", later.sent_us)
         else:
@@ -99,16 +100,25 @@ def lookups_are_shared(history: History) -> Iterator[Finding]:
         yield held("one FindCoordinator was sent", lookups[0].sent_us)
 
 
-def occasions(history: History, lookup: Exchange, again: Exchange) -> int:
-    """How often a client had reason not to wait any longer for a lookup, or for the backoff after it, before it sent another.
+def occasions(history: History, lookup: Exchange, again: Exchange) -> list[int]:
+    """When a client had reason not to wait any longer for a lookup, or for the backoff after it, before it sent another.
 
     Whenever the application polls again: no pause outlives the poll in which it began (Kafka AbstractCoordinator
     ensureCoordinatorReady, Timer.sleep), and a poll wakes the heartbeat thread when a heartbeat is due (pollHeartbeat, notify).
     And whenever another answer says that the coordinator is gone, which wakes that thread too (HeartbeatThread.run, onFailure).
     """
-    since_us = history.sent_from_us(lookup.sent_us)
-    told = [e for e in failed_for_good(history) if since_us <= (e.answered_us or 0) <= again.sent_us]
-    return history.between_polls(since_us, again.sent_us) + len(told)
+    since_us = sent_from_us(history, lookup)
+    told = (e.answered_us or 0 for e in failed_for_good(history))
+    return [*history.between_polls(since_us, again.sent_us), *(at for at in told if since_us < at <= again.sent_us)]
+
+
+def sent_from_us(history: History, lookup: Exchange) -> int:
+    """When a lookup was sent, at the earliest: not before an answer had said that the coordinator is gone."""
+    found = [at_us for at_us, _ in coordinators(history) if at_us <= lookup.sent_us]
+    known_us = max(found, default=0)
+    told = (e.answered_us or 0 for e in failed_for_good(history))
+    lost_us = min((at_us for at_us in told if known_us < at_us <= lookup.sent_us), default=0)
+    return max(lost_us, history.sent_from_us(lookup.sent_us))
 
 
 @checks("D2")
@@ -129,18 +139,22 @@ def lookups_are_spaced(history: History) -> Iterator[Finding]:
     """After a failed lookup the retry backoff passes before the next, or there is an occasion not to wait so long.
 
     From attempt to attempt: Java's heartbeat thread wakes every retry.backoff.ms, whenever the answer came
-    (AbstractCoordinator.HeartbeatThread.run).
+    (AbstractCoordinator.HeartbeatThread.run). An occasion that is older than the answer explains only what follows it at once:
+    the lookup was given up, not repeated.
     """
     least_ms = history.settings.retry_backoff_ms * JITTER
     for exchange in history.answers("FindCoordinator", "COORDINATOR_NOT_AVAILABLE"):
         again = history.first("FindCoordinator", exchange.answered_us or 0)
         if again is None:
             continue
-        apart = history.apart_ms(exchange.sent_us, again.sent_us)
+        apart = (again.sent_us - sent_from_us(history, exchange)) / 1000
         reason = f"the next FindCoordinator came {apart:.0f} ms after one that failed"
         if apart >= least_ms:
             yield held(reason, again.sent_us)
-        elif occasions(history, exchange, again):
+        elif any(
+            at_us >= (exchange.answered_us or 0) or history.took_ms(at_us, again.sent_us) <= AT_ONCE_MS
+            for at_us in occasions(history, exchange, again)
+        ):
             yield held(f"{reason}, for the application's next poll or the next NOT_COORDINATOR", again.sent_us)
         else:
             backoff_ms = history.settings.retry_backoff_ms

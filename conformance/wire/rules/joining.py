@@ -127,20 +127,21 @@ def identity_after_errors(history: History) -> Iterator[Finding]:
 
 @checks("J4")
 def identity_after_a_moved_coordinator(history: History) -> Iterator[Finding]:
-    """NOT_COORDINATOR says nothing about the member: it goes on with its id."""
+    """NOT_COORDINATOR says nothing about the member: it goes on with its id, unless it gives up hope before it is heard again."""
     for exchange in history.answers("Heartbeat", "NOT_COORDINATOR"):
         answered = exchange.answered_us or 0
         before = exchange.asked(HeartbeatRequest).member_id
-        after = [
-            e.request.message.member_id
-            for e in history.of("Heartbeat", "JoinGroup")
-            if e.sent_us > answered + IN_FLIGHT_US
-            and isinstance(e.request.message, (HeartbeatRequest, JoinGroupRequest))
-        ]
-        if after and after[0] == before:
+        after = next((e for e in history.of("Heartbeat", "JoinGroup") if e.sent_us > answered + IN_FLIGHT_US), None)
+        if after is None or history.says_lost(answered, after.sent_us):
+            continue
+        message = after.request.message
+        assert isinstance(message, (HeartbeatRequest, JoinGroupRequest))
+        if message.member_id == before:
             yield held("the member keeps its id after NOT_COORDINATOR", answered)
-        elif after:
-            yield broken(f"after NOT_COORDINATOR the member id is {after[0]!r}, no longer {before!r}", answered)
+        else:
+            yield broken(
+                f"after NOT_COORDINATOR the member id is {message.member_id!r}, no longer {before!r}", answered
+            )
 
 
 @checks("J6")

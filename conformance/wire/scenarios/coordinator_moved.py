@@ -7,18 +7,19 @@ from groupspec.conformance.wire.scenario import scenario
 @scenario(
     rules="D1 D2 D3 D4 J4 S3 H2 H4 C1 M1 O3 W1",
     source="AbstractCoordinator.HeartbeatResponseHandler; KIP-580",
-    timeout_ms=3_000,
+    retry_backoff_ms=300,
+    timeout_ms=6_000,
 )
 def coordinator_moved(kit: Kit) -> None:
     """A heartbeat is answered NOT_COORDINATOR: the member finds the new coordinator and goes on as it is.
 
-    The first lookup finds nobody (COORDINATOR_NOT_AVAILABLE): the next one comes after the retry backoff. Until it succeeds
-    there is no group request at all; then heartbeats go to the new node, with the same member id and generation. The session
-    timeout is long enough for all that.
+    Three lookups find nobody (COORDINATOR_NOT_AVAILABLE): the next one comes after the retry backoff. Until one succeeds there is
+    no group request at all; then heartbeats go to the new node, with the same member id and generation. The session timeout is
+    long enough for all that, and the backoff longer than a lookup may wait behind a Fetch.
     """
     kit.stable_member()
     kit.move_coordinator()
-    kit.answer_next("FindCoordinator", "COORDINATOR_NOT_AVAILABLE")
+    kit.answer_next("FindCoordinator", "COORDINATOR_NOT_AVAILABLE", times=3)
     moved = kit.expect_answer("Heartbeat", "NOT_COORDINATOR", rule="H2")
     failed = kit.expect_answer("FindCoordinator", "COORDINATOR_NOT_AVAILABLE", rule="D1", since=moved)
     found = kit.expect_answer("FindCoordinator", "NONE", rule="D2", since=failed)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Final
+
+import pytest
+
+from groupspec.conformance.wire import judging, kit
 
 HELLO: Final = """
 import json, sys, time
@@ -25,6 +30,12 @@ for line in sys.stdin:
 def python(source: str) -> tuple[str, ...]:
     """The command line that runs it."""
     return (sys.executable, "-u", "-c", source)
+
+
+def wait_in_vain(monkeypatch: pytest.MonkeyPatch, within_ms: int) -> None:
+    """Makes the kit wait that long for what never comes; the machine may stand still meanwhile, since it changes nothing."""
+    monkeypatch.setattr(kit, "WITHIN_MS", within_ms)
+    monkeypatch.setattr(judging, "DISTURBED_MS", math.inf)
 
 
 CRASHES_AT_ONCE: Final = python("import sys; print('no such module', file=sys.stderr); sys.exit(3)")

@@ -152,7 +152,7 @@ def test_a_client_that_dies_fails_the_rule_that_waited_for_it() -> None:
 
 @pytest.mark.realtime
 def test_a_client_that_does_nothing_fails_the_rule_that_waited_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kit, "WITHIN_MS", 500)
+    fake.wait_in_vain(monkeypatch, 500)
     result = run(fake.DOES_NOTHING)
     assert result.judgements["J2"].verdict is Verdict.FAIL
     assert result.judgements["J2"].reason == "SyncGroup answered NONE did not come within 500 ms"
@@ -173,7 +173,7 @@ def test_a_client_that_does_nothing_fails_the_rule_that_waited_for_it(monkeypatc
     ids=["not-kafka", "2-GB-prefix", "unknown-api", "half-a-frame", "negative-length"],
 )
 def test_garbage_on_the_wire_ends_in_a_verdict(data: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kit, "WITHIN_MS", 700)
+    fake.wait_in_vain(monkeypatch, 700)
     attack = GARBAGE.format(data=data).strip().replace("\n", "; ")
     half = "half" in data
     act = attack.replace("peer.recv(1)", "peer.close()") if half else attack

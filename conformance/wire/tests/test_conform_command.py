@@ -11,7 +11,6 @@ import pytest
 
 from groupspec.conformance.cli import main
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USAGE
-from groupspec.conformance.wire import kit
 from groupspec.conformance.wire.tests import fake_harnesses as fake
 from groupspec.conformance.wire.verdicts import Combined, Judgement, Verdict, combine, exit_code
 
@@ -59,7 +58,7 @@ def test_the_list_names_scenarios_variants_and_clients(tmp_path: Path, capsys: p
 def test_a_failing_client_ends_with_1_and_everything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(kit, "WITHIN_MS", 400)
+    fake.wait_in_vain(monkeypatch, 400)
     client = "cmd:" + shlex.join(fake.DOES_NOTHING)
     arguments = ["conform", client, "--scenario", "member-unknown", "--repeat", "2", "--report", str(tmp_path / "out")]
     assert main([*arguments, "--json", str(tmp_path / "result.json")]) == EXIT_CONFORMANCE_FAILURE

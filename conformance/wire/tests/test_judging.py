@@ -22,7 +22,7 @@ from groupspec.conformance.wire.scenario import all_cases
 from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.tests.stories import BOTH, Story
 from groupspec.conformance.wire.tests.test_rules import both, drop, drop_event
-from groupspec.conformance.wire.verdicts import Verdict
+from groupspec.conformance.wire.verdicts import Judgement, Verdict
 
 STALL = ((2_100_000, 2_400_000),)
 CASE = next(case for case in all_cases() if case.id == "rebalance-eager")
@@ -105,3 +105,13 @@ def test_a_harness_that_broke_off_is_told_once(reason: str) -> None:
     [client] = judged_again(runs).clients
     assert [(crash.reason, crash.runs) for crash in client.crashes] == ([(reason, 3)] if reason else [])
     assert groups(client) == []
+
+
+def test_what_follows_from_an_assignment_thrown_away_is_told_as_its_symptom() -> None:
+    run = result_of(stories.cooperative_rebalance())
+    thrown_away = Judgement(Verdict.FAIL, "never handed to the listener", 700_000)
+    owns_nothing = Judgement(Verdict.DEVIATION, "JoinGroup says that nothing is owned", 800_000)
+    judged = {"S3": thrown_away, "K1": owns_nothing, "O2": owns_nothing}
+    assert symptoms(replace(run, judgements=judged)) == {"K1": "S3", "O2": "S3"}
+    assert symptoms(replace(run, judgements={"K1": owns_nothing})) == {}
+    assert symptoms(replace(run, judgements={"S3": replace(thrown_away, at_us=900_000), "K1": owns_nothing})) == {}
