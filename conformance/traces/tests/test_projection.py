@@ -54,7 +54,7 @@ class Walk:
         self._let_others_change()
         drawn = {name: self.rng.choice(VARIABLES[name].domain) for name in SPEC_EVENTS[event].inputs}
         if event == "sync_accepted" and not drawn["fits"]:
-            drawn["takes"] &= self._has_other_topics()
+            drawn["takes"] = drawn["takes"] and self._has_other_topics()
         result = self.machine.send(event, {**drawn, **inputs})
         if not result.allowed:
             return False
