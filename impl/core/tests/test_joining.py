@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from groupspec.impl.core.events import (
@@ -261,7 +263,7 @@ def test_J1_an_assignment_that_no_longer_fits_is_dropped_and_the_member_rejoins(
     assert decode_subscription(scene.last_join().protocols[0][1]).topics == ("bills",)
 
 
-def two_topics(**config: object) -> Scene:
+def two_topics(**config: Any) -> Scene:
     """A cooperative member that owns a partition of each of two topics."""
     scene = Scene({"orders": 2, "bills": 2}, partition_assignment_strategy=COOPERATIVE, **config).start()
     scene.do(Subscribe(("orders", "bills")))
