@@ -1,18 +1,46 @@
-"""Kit and trace check say the same of a run, wherever both can judge (review-traces 6, review-spec C)."""
+"""Kit and trace check say the same of a run, wherever both can judge: of recorded runs, and of each client's own."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from groupspec.conformance.wire.agreement import disagreements
+from groupspec.conformance.wire.campaign import run_campaign
+from groupspec.conformance.wire.client_builds import BUILDS
+from groupspec.conformance.wire.clients import IN_PYTHON, find_client
 from groupspec.conformance.wire.recording import judge_recording, load, recordings_in
+from groupspec.conformance.wire.scenario import SCENARIOS, Case
 
 CORPUS = Path(__file__).parents[1] / "recorded"
 RECORDED = recordings_in([CORPUS])
+JOBS = 4
 
 
 @pytest.mark.parametrize("file", RECORDED, ids=[file.name for file in RECORDED])
 def test_kit_and_trace_check_agree_on_a_recorded_run(file: Path) -> None:
     assert list(disagreements(judge_recording(load(file), file))) == []
+
+
+def agree(clients: Sequence[str], report: Path) -> None:
+    """One run of each scenario by each of these clients."""
+    cases = [Case(each, each.variants[0]) for each in SCENARIOS.values()]
+    run_campaign([find_client(name) for name in clients], cases, jobs=JOBS, report=report)
+    files = recordings_in([report])
+    assert len(files) == len(clients) * len(cases)
+    differ = {str(file): list(disagreements(judge_recording(load(file), file))) for file in files}
+    assert {file: said for file, said in differ.items() if said} == {}
+
+
+@pytest.mark.realtime
+@pytest.mark.exhaustive
+def test_kit_and_trace_check_agree_on_the_runs_of_python_clients(tmp_path: Path) -> None:
+    agree(list(IN_PYTHON), tmp_path)
+
+
+@pytest.mark.realtime
+@pytest.mark.tools
+def test_kit_and_trace_check_agree_on_the_runs_of_built_clients(tmp_path: Path) -> None:
+    agree(list(BUILDS), tmp_path)
