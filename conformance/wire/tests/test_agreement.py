@@ -43,4 +43,7 @@ def test_kit_and_trace_check_agree_on_the_runs_of_python_clients(tmp_path: Path)
 @pytest.mark.realtime
 @pytest.mark.tools
 def test_kit_and_trace_check_agree_on_the_runs_of_built_clients(tmp_path: Path) -> None:
+    for build in BUILDS.values():
+        if not build.installed:
+            build.install()
     agree(list(BUILDS), tmp_path)
