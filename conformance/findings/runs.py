@@ -64,9 +64,8 @@ def model_of(name: str) -> Model:
 
 @cache
 def explored(name: str) -> Exploration:
-    """Every state of the model with this name, in a second or so: of a small one without compiling anything."""
-    model = model_of(name)
-    return explore(model, engine="python" if model.sizes["members"] == 1 else "native")
+    """Every state of the model with this name, in a few seconds."""
+    return explore(model_of(name))
 
 
 def trace_of(run: Run) -> Trace:

@@ -145,6 +145,7 @@ def test_models_are_chosen_by_what_they_are(capsys: Captured) -> None:
     assert "toy-3         3 x 2           ? states  A toy: used to test the engines." in capsys.readouterr().out
 
 
+@pytest.mark.exhaustive
 def test_the_list_says_what_each_model_adds_and_how_large_it_is(capsys: Captured) -> None:
     assert cli.main(["verify", "--list"]) == 0
     lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}

@@ -159,7 +159,7 @@ def test_a_run_as_vectors_is_read_and_run_by_what_reads_vectors(run: Run, tmp_pa
 def test_every_state_in_which_nothing_can_happen_is_a_failed_assertion(model: str) -> None:
     made = runs.model_of(model)
     goes_on = replace(made, actions=(*made.actions, Action("rests", (), "fault != 'none'", ())))
-    found = explore(goes_on, engine="python")
+    found = explore(goes_on)
     assert found.dead_ends == 0
     assert found.states == runs.explored(model).states
     assert (runs.explored(model).dead_ends > 0) == model.endswith("published")

@@ -21,7 +21,7 @@ from groupspec.conformance.traces.tests.recordings import SAMPLES
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.exhaustive]
 
 
 def test_a_task_that_fails_after_writing_is_tried_again_and_nothing_is_doubled(

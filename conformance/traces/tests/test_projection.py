@@ -141,6 +141,7 @@ def test_whatever_the_library_machine_does_is_explained(rebalance: str) -> None:
     assert seen > WALKS * 5
 
 
+@pytest.mark.exhaustive
 def test_minimising_and_caching_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     projection_cache.load.cache_clear()

@@ -26,6 +26,7 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     native.cache_folder.cache_clear()
 
 
+@pytest.mark.exhaustive
 def test_the_wheels_compiler_needs_no_program_and_no_home(bare: Path) -> None:
     library = native.build(SOURCE)
     assert library.parent == bare
