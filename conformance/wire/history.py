@@ -311,9 +311,13 @@ class History:
         return at_us
 
     def longest_stall_ms(self) -> float:
-        """The longest time in a row in which the kit stood still or the client's process waited, through nobody's fault."""
-        stalls = [end - start for start, end in self._own_stalls_us]
-        return max([*stalls, longest_wait_us(self.waits_us)], default=0) / 1000
+        """The longest time in a row in which the kit stood still or the client's process waited, through nobody's fault.
+
+        From the client's first request on: before it nothing can be late, and processes that start side by side always wait.
+        """
+        first_us = self.exchanges[0].sent_us if self.exchanges else 0
+        stalls = [end - start for start, end in self._own_stalls_us if end > first_us]
+        return max([*stalls, longest_wait_us(wait for wait in self.waits_us if wait[0] >= first_us)], default=0) / 1000
 
     def _stalled_us(self, from_us: int, to_us: int) -> int:
         stalls = _during(self._own_stalls_us, from_us, to_us)

@@ -14,6 +14,8 @@ from groupspec.spec.rules import RULES
 DISTURBED_MS: Final = 200
 """A stall of this length may have changed what happened: late answers were later, sessions ran out."""
 CLEARLY: Final = 1.5
+CLEARLY_IN_VAIN: Final = 4
+"""What has not come in so many times the longest stall does not come."""
 LEVEL_VERDICT: Final = {"must": Verdict.FAIL, "should": Verdict.DEVIATION}
 
 
@@ -51,7 +53,12 @@ def judge_run(rules: Sequence[str], history: History, outcome: Outcome) -> dict[
     stall_ms = history.longest_stall_ms()
     if stall_ms < DISTURBED_MS:
         return judgements
-    return {rule: _disturbed(judgement, stall_ms) for rule, judgement in judgements.items()}
+    waited_ms = (history.ends_us - (outcome.missed_since_us or history.ends_us)) / 1000
+    certain = outcome.missed_rule if waited_ms > CLEARLY_IN_VAIN * stall_ms else ""
+    return {
+        rule: judgement if rule == certain else _disturbed(judgement, stall_ms)
+        for rule, judgement in judgements.items()
+    }
 
 
 def _disturbed(judgement: Judgement, stall_ms: float) -> Judgement:

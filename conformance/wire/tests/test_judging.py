@@ -62,6 +62,20 @@ def test_what_took_far_too_long_by_the_client_s_own_fault_is_told_on_a_machine_t
     assert result_of(spoiled(drop("Heartbeat", 1_100, 1_950)), stalls=STALL).judgements["H2"].verdict is Verdict.FAIL
 
 
+def test_what_stood_still_before_the_first_request_disturbed_nothing() -> None:
+    story = spoiled(drop("Heartbeat", 1_200, 1_300), drop("Heartbeat", 1_300, 1_600))
+    first_us = story.history().exchanges[0].sent_us
+    assert result_of(story, stalls=((first_us - 400_000, first_us),)).judgements["H2"].verdict is Verdict.FAIL
+    assert result_of(story, stalls=STALL).judgements["H2"].verdict is Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(("waited_ms", "verdict"), [(1_100, Verdict.INCONCLUSIVE), (1_300, Verdict.FAIL)])
+def test_what_does_not_come_in_four_times_the_longest_stall_does_not_come(waited_ms: int, verdict: Verdict) -> None:
+    story = stories.eager_rebalance()
+    missed = Outcome("H4", "no JoinGroup", missed_since_us=story.history().ends_us - 1_000 * waited_ms)
+    assert result_of(story, missed, stalls=STALL).judgements["H4"].verdict is verdict
+
+
 def test_a_stall_of_the_client_is_one_finding_with_its_symptoms_below_it() -> None:
     silent = spoiled(drop_event("partitions_assigned", 900), drop("Heartbeat", 1_000))
     run = result_of(silent)
