@@ -392,6 +392,30 @@ _ENTRIES: Final = (
         ),
     ),
     Difference(
+        "leave-with-a-kept-id",
+        "LeaveGroup of who has lost its generation, and kept its id",
+        (
+            Statement(
+                "deployed",
+                "Java: who is UNJOINED sends none, whatever id it has; who has sent JoinGroup does, with an id that is only pending too",
+                "Kafka AbstractCoordinator.shouldSendLeaveGroupRequest, maybeLeaveGroup",
+            ),
+            Statement(
+                "deployed",
+                "librdkafka, franz-go: whoever has a member id leaves with it; neither looks at the state of its join",
+                "librdkafka rd_kafka_cgrp_leave; franz-go pkg/kgo/consumer_group.go (groupConsumer.leave)",
+            ),
+        ),
+        "After ILLEGAL_GENERATION a member keeps its id to join again with it. The coordinator may still know that id, and waits its session timeout for whoever leaves without a word.",
+        "The tables and the reference follow Java: the kept id is forgotten. Rule L1 demands a LeaveGroup of joined members only, so one that is sent all the same is no offence.",
+        ("L1", "J4"),
+        seen_in="the state machine `rebalance`: UNJOINED.leave_requested, and `partitions_revoked` while leaving",
+        tests=(
+            "spec/tests/test_paths.py::test_L1_an_id_kept_from_a_lost_generation_is_nothing_to_leave",
+            "impl/core/tests/test_leaving.py::test_L1_an_id_kept_from_a_lost_generation_does_not_leave",
+        ),
+    ),
+    Difference(
         "in-flight-before-join",
         "Waiting for requests in flight before JoinGroup",
         (

@@ -26,7 +26,8 @@ a cooperative member joins like any other. `differences.py` lists every such pla
 poll interval that ran out, take the identity away at once. Partitions still owned are then *lost*: nothing is committed for
 them (rule C2), the callback is onPartitionsLost, and only after it does the member join again. If the callback onPartitionsRevoked
 is queued but not begun, it becomes onPartitionsLost (rule P3); once begun it stays what it is, and what is still owned
-afterwards is lost in a second one. Published: the member is UNJOINED, as in Kafka before KIP-429, and no callback says so.
+afterwards is lost in a second one. The member id outlives a lost generation, to join again with; until it has, there is nothing to
+leave, and who leaves forgets the id without a LeaveGroup (rule L1). Published: the member is UNJOINED, as in Kafka before KIP-429, and no callback says so.
 
 **Who sees which event.** Answers and timers come to the background thread, callbacks' ends from the polling thread. From its
 neighbours the machine reads `coordinator_known`, which holds JoinGroup and commits back, and hears when the coordinator is found
@@ -150,7 +151,8 @@ class Rebalance(StateMachine):
     row(REVOKING_PARTITION,    "partitions_revoked",          UNJOINED,             when="callback_running and not leaving and (lost or identity != 'member' and not keeps)", do=["shrink", "join"],                            rules="C1 C2 P3 J2")
     row(REVOKING_PARTITION,    "partitions_revoked",          None,                 when="callback_running and not lost and identity != 'member' and keeps",  do=["shrink", "lose"],                                            rules="C1 C2")
     row(REVOKING_PARTITION,    "partitions_revoked",          None,                 when="callback_running and not lost and identity == 'member' and keeps and leaving", do=["shrink", "pause_owned", "send_revoke_partitions"], rules="C1 C7")
-    row(REVOKING_PARTITION,    "partitions_revoked",          UNJOINED,             when="callback_running and leaving and (lost or not keeps)",              do=["shrink", "leave"],                                           rules="C7 L1")
+    row(REVOKING_PARTITION,    "partitions_revoked",          UNJOINED,             when="callback_running and leaving and (lost or not keeps) and identity == 'member'", do=["shrink", "leave"],                               rules="C7 L1")
+    row(REVOKING_PARTITION,    "partitions_revoked",          UNJOINED,             when="callback_running and leaving and (lost or not keeps) and identity != 'member'", do=["shrink", "forget_identity", "leave"],            rules="C7 L1")
     row(PARTITION_REVOKED,     "revocation_done",             None,                 when="eager or deployed and unwanted",                                                             do=["join"],                                                      rules="Q4 J2")
     row(PARTITION_REVOKED,     "revocation_done",             ASSIGNING_PARTITIONS, when="cooperative and deployed and not unwanted",                         do=["want_follow_up", "own_new", "send_assign_partitions"],       rules="Q4 C3 K2")
     row(PARTITION_REVOKED,     "revocation_done",             COMPLETING_REBALANCE, when="cooperative and published",                                         do=["want_follow_up", "send_sync_group"],                         rules="Q4")
@@ -261,8 +263,10 @@ class Rebalance(StateMachine):
     row(ASSIGNING_PARTITIONS,  "leave_requested",             REVOKING_PARTITION,   when="owned and identity == 'member'",                                    do=["start_leaving", "pause_owned", "send_revoke_partitions"],    rules="C7 L2")
     row(ASSIGNING_PARTITIONS,  "leave_requested",             REVOKING_PARTITION,   when="owned and identity != 'member'",                                    do=["start_leaving", "lose_but_stay"],                            rules="C7 C2 L2")
     row((PREPARING_REBALANCE, COMPLETING_REBALANCE), "leave_requested", REVOKING_PARTITION, when="owned",                                                     do=["start_leaving", "lose_but_stay"],                            rules="C7 L2 L3")
-    row((PREPARING_REBALANCE, ASSIGNING_PARTITIONS, *_HOLDING), "leave_requested", UNJOINED, when="not owned",                                                do=["leave"],                                                     rules="L1 L2 L3")
-    row(UNJOINED,              "leave_requested",             None,                 when="subscribed or identity != 'none'",                                  do=["leave"],                                                     rules="L1 L2 L3")
+    row((PREPARING_REBALANCE, *_HOLDING), "leave_requested",  UNJOINED,             when="not owned",                                                         do=["leave"],                                                     rules="L1 L2 L3")
+    row(ASSIGNING_PARTITIONS,  "leave_requested",             UNJOINED,             when="not owned and identity == 'member'",                                do=["leave"],                                                     rules="L1 L2 L3")
+    row(ASSIGNING_PARTITIONS,  "leave_requested",             UNJOINED,             when="not owned and identity != 'member'",                                do=["forget_identity", "leave"],                                  rules="L1 L2 L3")
+    row(UNJOINED,              "leave_requested",             None,                 when="subscribed or identity != 'none'",                                  do=["forget_identity", "leave"],                                  rules="L1 L2 L3")
     row(REVOKING_PARTITION,    "leave_requested",             None,                 when="not leaving",                                                       do=["start_leaving"],                                             rules="C7 L2")
     row(UNJOINED,              "leave_needed",                None,                 when="not static and identity != 'none' and coordinator_known",           do=["send_leave_group", "forget_identity", "disable_heartbeats", "need_no_coordinator"], rules="L1 H3")
     row(UNJOINED,              "leave_needed",                None,                 when="not (not static and identity != 'none' and coordinator_known)",     do=["forget_identity", "disable_heartbeats", "need_no_coordinator"], rules="L1 H3")

@@ -112,13 +112,19 @@ class Leaving:
             self._end()
 
     def send_leave_group(self, reason: str) -> Sent | None:
-        """Say good-bye, if there is somebody to say it and somebody to hear it; static members don't (rule L1)."""
-        config, member_id = self._context.config, self._context.identity.member_id
-        if config.is_static or not member_id or not self._core.connection.is_known:
+        """Say good-bye, if there is somebody to say it and somebody to hear it; static members don't (rule L1).
+
+        Nor does who has lost its generation and not joined since: the id that it has kept is no membership.
+        """
+        config, identity = self._context.config, self._context.identity
+        joins = bool(identity.member_id) and self._core.membership.state in IN_A_ROUND
+        if config.is_static or not (identity.is_member or joins) or not self._core.connection.is_known:
             return None
         self._context.note("leave_sent", reason=reason)
         return self._core.requests.send(
-            LeaveGroupRequest(config.group_id or "", member_id, None, reason), COORDINATOR, config.request_timeout_ms
+            LeaveGroupRequest(config.group_id or "", identity.member_id, None, reason),
+            COORDINATOR,
+            config.request_timeout_ms,
         )
 
     def answered(self, sent: Sent) -> None:

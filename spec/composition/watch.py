@@ -36,6 +36,7 @@ WATCHED: Final = (
     ModelVariable("replaced", NO_YES, False, (), "another process has its instance id, and it has not left since"),
     ModelVariable("raised", NO_YES, False, (), "an ERROR has been queued by what happens now"),
     ModelVariable("given", ("none", "id", "member"), "none", (), "what the coordinator gave it, and nothing has ended: a member id, or that and a generation"),
+    ModelVariable("kept", NO_YES, False, (), "its member id is what a lost generation has left it, and no JoinGroup has been sent with it since"),
     ModelVariable("said_goodbye", NO_YES, False, (), "a LeaveGroup has been sent by what happens now"),
     ModelVariable("left", NO_YES, False, (), "the member has left, in words or in silence, by what happens now"),
     ModelVariable("stalled", NO_YES, False, (), "what happens now has found that the application stalls"),
@@ -76,6 +77,7 @@ def after_event(event: str, indexed: bool) -> Block:
     checks = tuple((name, holds) for name, holds in AFTER.get(event, ()))
     ended = (
         ("@given", "'none' if @left or @stalled and @static else @given"),
+        ("@kept", "@kept and not @left"),
         *(
             (f"@{name}", "False")
             for name in ("raised", "said_goodbye", "left", "stalled", "suspect", "removal_due", "enable_due")

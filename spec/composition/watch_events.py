@@ -17,7 +17,7 @@ _OUTCAST = (
     ("@commit_rests", "False"),
     ("@commit_done", "False"),
 )
-_STALE = (*_OUTCAST, ("@given", "'id' if @given != 'none' else 'none'"))
+_STALE = (*_OUTCAST, ("@given", "'id' if @given != 'none' else 'none'"), ("@kept", "@given != 'none'"))
 _RESTS = (*_ENDS, ("@join_rests", "True"))
 _COMMIT_RESTS = (("@commit_out", "False"), ("@commit_rests", "@commit_rests or @commit_out"))
 _ANNOUNCED = (("@rejoin_due", "@rejoin_due or @call_out == 'none'"),)
@@ -30,7 +30,7 @@ _RESUBSCRIBES = "deployed and (@rebalance == 'STABLE' or @rebalance == 'ASSIGNIN
 """Then the next JoinGroup is to come yet. While a round is under way, SyncGroup's answer says what goes."""
 _SUSPECT = (("@suspect", "True"),)
 _LATER = (("@heartbeat_out", "False"), ("@beat_due", "False"))
-_UNKNOWN = (*_OUTCAST, ("@given", "'none'"))
+_UNKNOWN = (*_OUTCAST, ("@given", "'none'"), ("@kept", "False"))
 _FENCED = (*_UNKNOWN, ("@may_join", "False"), ("@replaced", "True"))
 
 EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
@@ -144,6 +144,7 @@ EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
             ("@commit_done", "False"),
             ("@join_rests", "False"),
             ("@stays", "@stays and @revoke_due"),
+            ("@kept", "@kept or @given == 'id' and @owned"),
         ),
         "subscribed_to_topics": (("@may_join", "@may_join and @subscribed"),),
     }
@@ -171,7 +172,10 @@ _DOUBTED: Final = (
 )
 
 _GOODBYE: Final = (
-    ("goodbye-is-said", "not @left or @said_goodbye or @static or @given == 'none' or not @coordinator_known"),
+    (
+        "goodbye-is-said",
+        "not @left or @said_goodbye or @static or @given == 'none' or @kept or not @coordinator_known",
+    ),
 )
 
 AFTER: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(

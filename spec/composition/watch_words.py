@@ -35,6 +35,7 @@ WORDS: Final[Mapping[str, Entry]] = MappingProxyType(
                 ("@generation_unused", "False"),
                 ("@in_group", "False"),
                 ("@rejoin_due", "False"),
+                ("@kept", "False"),
             ),
         ),
         "SyncGroup": (
@@ -59,7 +60,7 @@ WORDS: Final[Mapping[str, Entry]] = MappingProxyType(
         "LeaveGroup": (
             (
                 ("to-a-known-coordinator", "@coordinator_known"),
-                ("leave-once", "@given != 'none' and not @said_goodbye"),
+                ("leave-once", "@given != 'none' and not @kept and not @said_goodbye"),
                 ("static-stays", "not @static"),
             ),
             (("@said_goodbye", "True"), ("@left", "True")),

@@ -29,6 +29,11 @@ FIRST_JOIN: Chapter = (
     ("sync_accepted", {"current": True, "takes": False, "retains": False, "gains": True, "fits": True}),
     ("partitions_assigned", {}),
 )
+EMPTY_HANDED: Chapter = (
+    *FIRST_JOIN[:-2],
+    ("sync_accepted", {"current": True, "takes": False, "retains": False, "gains": False, "fits": True}),
+)
+"""A first join that assigns nothing, and whose listener has not returned."""
 ANNOUNCED: Chapter = (("heartbeat_due", {}), ("heartbeat_rebalance_in_progress", {"current": True}))
 COMMITTED: Chapter = (("commit_settled", {"current": True}),)
 CALLBACK: Chapter = (("callback_started", {}), ("partitions_revoked", {}))
@@ -168,6 +173,50 @@ def test_C2_deployed_lost_runs_its_callback_before_the_next_join(rebalance: str)
 
     assert story.path == [STABLE, REVOKING_PARTITION, UNJOINED, PREPARING_REBALANCE]
     assert story.sent == ["Heartbeat", "REVOKE_PARTITIONS", "JoinGroup"]
+
+
+THROWN: Chapter = (("sync_fatal", {"current": True}),)
+LEAVES: Chapter = (("leave_requested", {}),)
+GENERATION_LOST: Chapter = (("heartbeat_due", {}), ("heartbeat_illegal_generation", {"current": True}))
+
+
+@pytest.mark.parametrize("rebalance", ["eager", "cooperative"])
+@pytest.mark.parametrize("profile", ["published", "deployed"])
+@pytest.mark.parametrize(
+    "way",
+    [
+        pytest.param((FIRST_JOIN[:-2], (("sync_illegal_generation", {"current": True}),), LEAVES), id="joins again"),
+        pytest.param((FIRST_JOIN[:-3], (("join_member_id_required", {"current": True}),), LEAVES), id="pending id"),
+        pytest.param((FIRST_JOIN, LEAVES, CALLBACK), id="member"),
+    ],
+)
+def test_L1_who_is_a_member_or_joins_with_its_id_says_good_bye(
+    rebalance: str, profile: str, way: tuple[Chapter, ...]
+) -> None:
+    story = Story(rebalance, profile).tell(*way)
+
+    assert story.path[-1] == UNJOINED
+    assert story.sent.count("LeaveGroup") == 1
+
+
+@pytest.mark.parametrize("rebalance", ["eager", "cooperative"])
+@pytest.mark.parametrize(
+    "way",
+    [
+        pytest.param((FIRST_JOIN, GENERATION_LOST, LEAVES, CALLBACK), id="lost, then leaves"),
+        pytest.param((FIRST_JOIN, GENERATION_LOST, CALLBACK[:1], LEAVES, CALLBACK[1:]), id="while the callback runs"),
+        pytest.param((FIRST_JOIN[:-1], GENERATION_LOST, LEAVES, CALLBACK), id="before the assigned callback is over"),
+        pytest.param((FIRST_JOIN, GENERATION_LOST[:1], LEAVES, GENERATION_LOST[1:], CALLBACK), id="leaves, then lost"),
+        pytest.param((EMPTY_HANDED, GENERATION_LOST, LEAVES), id="nothing owned"),
+        pytest.param((FIRST_JOIN[:-2], THROWN, GENERATION_LOST, LEAVES), id="waits for a poll to join again"),
+    ],
+)
+def test_L1_an_id_kept_from_a_lost_generation_is_nothing_to_leave(rebalance: str, way: tuple[Chapter, ...]) -> None:
+    story = Story(rebalance, "deployed").tell(*way)
+
+    assert story.path[-1] == UNJOINED
+    assert "LeaveGroup" not in story.sent
+    assert story.member.value_of(story.state, "identity") == "none"
 
 
 GIVES_UP_FIRST = [PREPARE_REVOCATION, REVOKING_PARTITION, PARTITION_REVOKED, PREPARING_REBALANCE]

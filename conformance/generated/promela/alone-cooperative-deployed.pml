@@ -20,7 +20,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model c06deb3e9e1de288fb5573633bb5ccb86c23d727e671824b30705915c3b3be2e
+// Model b483a805cb6d3936dd9cead2789bac692fdad51d52387d034b0781835974330a
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -136,6 +136,7 @@ bool may_join = false;  // the application has polled since it subscribed, was t
 bool replaced = false;  // another process has its instance id, and it has not left since
 bool raised = false;  // an ERROR has been queued by what happens now
 byte given = none;  // what the coordinator gave it, and nothing has ended: a member id, or that and a generation
+bool kept = false;  // its member id is what a lost generation has left it, and no JoinGroup has been sent with it since
 bool said_goodbye = false;  // a LeaveGroup has been sent by what happens now
 bool left = false;  // the member has left, in words or in silence, by what happens now
 bool stalled = false;  // what happens now has found that the application stalls
@@ -291,8 +292,10 @@ byte fault = none;  // the first assertion that failed
 // Rules: L1, P1
 #define holds_leaves_if_asked (fault != leaves_if_asked)
 
-// leave-once (invariant): LeaveGroup is sent by who has an id, once.
+// leave-once (invariant): LeaveGroup is sent once, by who is a member or has sent JoinGroup with the id that
+// it has.
 // Source: KAFKA-16639
+// Source: Kafka AbstractCoordinator.shouldSendLeaveGroupRequest
 // Rules: L1, P1
 #define holds_leave_once (fault != leave_once)
 
@@ -379,9 +382,10 @@ byte fault = none;  // the first assertion that failed
 // Rules: C3, K1
 #define holds_taken_is_revoked (fault != taken_is_revoked)
 
-// goodbye-is-said (invariant): Who leaves says so: a dynamic member with an id, if the coordinator is known.
+// goodbye-is-said (invariant): Who leaves says so, if the coordinator is known: a dynamic member, or who has
+// sent JoinGroup with the id that it has.
 // Source: KAFKA-16639
-// Source: Kafka AbstractCoordinator.maybeLeaveGroup
+// Source: Kafka AbstractCoordinator.maybeLeaveGroup, shouldSendLeaveGroupRequest
 // Rules: L1
 #define holds_goodbye_is_said (fault != goodbye_is_said)
 
@@ -1239,7 +1243,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1292,7 +1296,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1345,7 +1349,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1398,7 +1402,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1615,7 +1619,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1643,7 +1647,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1671,7 +1675,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1699,7 +1703,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1800,7 +1804,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1892,7 +1896,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1939,7 +1943,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1981,7 +1985,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -2017,7 +2021,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -2258,6 +2262,7 @@ c_code { static void rebalance_join_needed(void) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   } else if ((now.rebalance == PARTITION_REVOKED) && now.subscribed && now.polled && now.coordinator_known &&
       !now.join_backoff) {
     /* PARTITION_REVOKED.join_needed.1 [J1 J7 D4 H3] */
@@ -2301,6 +2306,7 @@ c_code { static void rebalance_join_needed(void) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   } else if ((now.rebalance == PREPARING_REBALANCE) && now.polled && now.coordinator_known &&
       !now.join_backoff) {
     /* PREPARING_REBALANCE.join_needed.1 [J1 J2 D4 H3] */
@@ -2343,6 +2349,7 @@ c_code { static void rebalance_join_needed(void) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   } else if ((now.rebalance == STABLE) && now.preparing && (now.commit_step == none) &&
       now.coordinator_known) {
     /* STABLE.join_needed.1 [J1 J2 D4 H3 K1] */
@@ -2386,6 +2393,7 @@ c_code { static void rebalance_join_needed(void) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   }
 } }
 
@@ -2709,6 +2717,7 @@ c_code { static void rebalance_join_member_id_required(int current) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.join_member_id_required.2 [J9] */
     if (now.fault == none) {
@@ -2800,6 +2809,7 @@ c_code { static void rebalance_join_rebalance_in_progress(int current) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.join_rebalance_in_progress.2 [J9] */
     if (now.fault == none) {
@@ -3469,6 +3479,7 @@ c_code { static void rebalance_sync_rebalance_in_progress(int current) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.sync_rebalance_in_progress.2 [J9] */
     if (now.fault == none) {
@@ -3998,7 +4009,7 @@ c_code { static void rebalance_leave_needed(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -4150,13 +4161,54 @@ c_code { static void rebalance_partitions_revoked(void) {
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && now.leaving && (now.lost ||
-      !now.keeps)) {
+      !now.keeps) && (now.identity == member)) {
     /* REVOKING_PARTITION.partitions_revoked.6 [C7 L1] */
     now.rebalance = UNJOINED;
     /* shrink */
     now.owned = now.keeps;
     now.lost = 0;
     now.callback_running = 0;
+    /* leave */
+    now.leaving = 0;
+    now.subscribed = 0;
+    now.polled = 0;
+    now.fenced = 0;
+    now.join_backoff = 0;
+    now.follow_up = 0;
+    now.commit_step = none;
+    now.preparing = 0;
+    now.will_own = 0;
+    now.keeps = 0;
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    now.pending_said = 0;
+    now.added_said = 0;
+    now.removal_due = 0;
+    now.commit_done = now.commit_done && now.unwanted;
+    if ((now.fault == none) && !now.leave_asked) {
+      now.fault = leaves_if_asked;
+    }
+    now.leave_asked = 0;
+    now.replaced = 0;
+    now.left = 1;
+    now.call_out = none;
+    now.generation_unused = 0;
+    now.commit_out = 0;
+    now.may_join = 0;
+    now.rejoin_due = 0;
+    rebalance_leave_needed();
+  } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && now.leaving && (now.lost ||
+      !now.keeps) && (now.identity != member)) {
+    /* REVOKING_PARTITION.partitions_revoked.7 [C7 L1] */
+    now.rebalance = UNJOINED;
+    /* shrink */
+    now.owned = now.keeps;
+    now.lost = 0;
+    now.callback_running = 0;
+    /* forget_identity */
+    now.identity = none;
+    now.unwanted = 0;
     /* leave */
     now.leaving = 0;
     now.subscribed = 0;
@@ -4223,7 +4275,7 @@ c_code { static void rebalance_partitions_revoked(void) {
       now.fault = illegal_event;
     }
   } else if ((now.rebalance == REVOKING_PARTITION) && !now.callback_running) {
-    /* REVOKING_PARTITION.partitions_revoked.7 [Q1] */
+    /* REVOKING_PARTITION.partitions_revoked.8 [Q1] */
     if (now.fault == none) {
       now.fault = illegal_event;
     }
@@ -7374,32 +7426,6 @@ c_code { static void rebalance_leave_requested(void) {
     now.may_join = 0;
     now.rejoin_due = 0;
     rebalance_leave_needed();
-  } else if ((now.rebalance == ASSIGNING_PARTITIONS) && !now.owned) {
-    /* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3] */
-    now.rebalance = UNJOINED;
-    /* leave */
-    now.leaving = 0;
-    now.subscribed = 0;
-    now.polled = 0;
-    now.fenced = 0;
-    now.join_backoff = 0;
-    now.follow_up = 0;
-    now.commit_step = none;
-    now.preparing = 0;
-    now.will_own = 0;
-    now.keeps = 0;
-    if ((now.fault == none) && !now.leave_asked) {
-      now.fault = leaves_if_asked;
-    }
-    now.leave_asked = 0;
-    now.replaced = 0;
-    now.left = 1;
-    now.call_out = none;
-    now.generation_unused = 0;
-    now.commit_out = 0;
-    now.may_join = 0;
-    now.rejoin_due = 0;
-    rebalance_leave_needed();
   } else if ((now.rebalance == PREPARE_REVOCATION) && !now.owned) {
     /* PREPARE_REVOCATION.leave_requested.2 [L1 L2 L3] */
     now.rebalance = UNJOINED;
@@ -7504,8 +7530,66 @@ c_code { static void rebalance_leave_requested(void) {
     now.may_join = 0;
     now.rejoin_due = 0;
     rebalance_leave_needed();
+  } else if ((now.rebalance == ASSIGNING_PARTITIONS) && !now.owned && (now.identity == member)) {
+    /* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3] */
+    now.rebalance = UNJOINED;
+    /* leave */
+    now.leaving = 0;
+    now.subscribed = 0;
+    now.polled = 0;
+    now.fenced = 0;
+    now.join_backoff = 0;
+    now.follow_up = 0;
+    now.commit_step = none;
+    now.preparing = 0;
+    now.will_own = 0;
+    now.keeps = 0;
+    if ((now.fault == none) && !now.leave_asked) {
+      now.fault = leaves_if_asked;
+    }
+    now.leave_asked = 0;
+    now.replaced = 0;
+    now.left = 1;
+    now.call_out = none;
+    now.generation_unused = 0;
+    now.commit_out = 0;
+    now.may_join = 0;
+    now.rejoin_due = 0;
+    rebalance_leave_needed();
+  } else if ((now.rebalance == ASSIGNING_PARTITIONS) && !now.owned && (now.identity != member)) {
+    /* ASSIGNING_PARTITIONS.leave_requested.4 [L1 L2 L3] */
+    now.rebalance = UNJOINED;
+    /* forget_identity */
+    now.identity = none;
+    now.unwanted = 0;
+    /* leave */
+    now.leaving = 0;
+    now.subscribed = 0;
+    now.polled = 0;
+    now.fenced = 0;
+    now.join_backoff = 0;
+    now.follow_up = 0;
+    now.commit_step = none;
+    now.preparing = 0;
+    now.will_own = 0;
+    now.keeps = 0;
+    if ((now.fault == none) && !now.leave_asked) {
+      now.fault = leaves_if_asked;
+    }
+    now.leave_asked = 0;
+    now.replaced = 0;
+    now.left = 1;
+    now.call_out = none;
+    now.generation_unused = 0;
+    now.commit_out = 0;
+    now.may_join = 0;
+    now.rejoin_due = 0;
+    rebalance_leave_needed();
   } else if ((now.rebalance == UNJOINED) && (now.subscribed || (now.identity != none))) {
     /* UNJOINED.leave_requested.1 [L1 L2 L3] */
+    /* forget_identity */
+    now.identity = none;
+    now.unwanted = 0;
     /* leave */
     now.leaving = 0;
     now.subscribed = 0;
@@ -7996,6 +8080,7 @@ active proctype system() {
             connection_started();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8019,6 +8104,7 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             now.lookup_out = 0;
             now.may_join = 0;
             now.replaced = 0;
@@ -8030,6 +8116,7 @@ active proctype system() {
             connection_stopped();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8045,6 +8132,7 @@ active proctype system() {
             connection_subscribed_to_topics();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8066,6 +8154,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8080,6 +8169,7 @@ active proctype system() {
             timeouts_poll_raised();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8099,6 +8189,7 @@ active proctype system() {
             connection_subscription_changed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8118,6 +8209,7 @@ active proctype system() {
             connection_subscription_changed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8137,6 +8229,7 @@ active proctype system() {
             connection_subscription_changed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8156,6 +8249,7 @@ active proctype system() {
             connection_subscription_changed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8171,6 +8265,7 @@ active proctype system() {
             connection_rejoin_requested();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8188,14 +8283,16 @@ active proctype system() {
             now.commit_done = 0;
             now.join_rests = 0;
             now.stays = now.stays && now.revoke_due;
+            now.kept = now.kept || ((now.given == id) && now.owned);
             rebalance_leave_requested();
             connection_leave_requested();
             timeouts_turn_ended();
             if ((now.fault == none) && !(!now.left || now.said_goodbye || now.static_ ||
-                (now.given == none) || !now.coordinator_known)) {
+                (now.given == none) || now.kept || !now.coordinator_known)) {
               now.fault = goodbye_is_said;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8214,6 +8311,7 @@ active proctype system() {
             rebalance_callback_started();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8244,10 +8342,11 @@ active proctype system() {
               now.fault = lost_by_losing;
             }
             if ((now.fault == none) && !(!now.left || now.said_goodbye || now.static_ ||
-                (now.given == none) || !now.coordinator_known)) {
+                (now.given == none) || now.kept || !now.coordinator_known)) {
               now.fault = goodbye_is_said;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8266,6 +8365,7 @@ active proctype system() {
               now.fault = assigned_is_enabled;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8281,6 +8381,7 @@ active proctype system() {
             connection_commit_or_fetch_asked();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8296,6 +8397,7 @@ active proctype system() {
             connection_asks_settled();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8320,6 +8422,7 @@ active proctype system() {
               now.fault = stalled_member_leaves;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8341,6 +8444,7 @@ active proctype system() {
             connection_lookup_retriable(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8366,6 +8470,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8393,6 +8498,7 @@ active proctype system() {
             rebalance_join_accepted(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8418,6 +8524,7 @@ active proctype system() {
             rebalance_join_member_id_required(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8442,6 +8549,7 @@ active proctype system() {
             rebalance_join_rebalance_in_progress(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8470,9 +8578,11 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             rebalance_join_unknown_member(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8498,6 +8608,7 @@ active proctype system() {
             rebalance_join_coordinator_loading(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8527,6 +8638,7 @@ active proctype system() {
               now.fault = suspect_is_forgotten;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8555,6 +8667,7 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             now.may_join = 0;
             now.replaced = 1;
             rebalance_join_fenced(1);
@@ -8563,6 +8676,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8591,6 +8705,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8634,6 +8749,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0, 0, 0, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8655,6 +8771,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0, 0, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8677,6 +8794,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0, 0, 1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8698,6 +8816,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0, 0, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8720,6 +8839,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0, 1, 0, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8741,6 +8861,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0, 1, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8763,6 +8884,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0, 1, 1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8784,6 +8906,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0, 1, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8806,6 +8929,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1, 0, 0, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8827,6 +8951,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1, 0, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8849,6 +8974,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1, 0, 1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8870,6 +8996,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1, 0, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8892,6 +9019,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1, 1, 0, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8913,6 +9041,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1, 1, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8935,6 +9064,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1, 1, 1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8956,6 +9086,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1, 1, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8978,6 +9109,7 @@ active proctype system() {
             rebalance_sync_rebalance_in_progress(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9004,9 +9136,11 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             rebalance_sync_unknown_member(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9025,17 +9159,22 @@ active proctype system() {
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
            !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
-            now.call_out = none;
-            now.generation_unused = 0;
-            now.heartbeat_out = 0;
-            now.commit_out = 0;
-            now.in_group = 0;
-            now.commit_rests = 0;
-            now.commit_done = 0;
-            now.given = ((now.given != none) ? id : none);
+            {
+              int new1 = now.given != none;
+              now.call_out = none;
+              now.generation_unused = 0;
+              now.heartbeat_out = 0;
+              now.commit_out = 0;
+              now.in_group = 0;
+              now.commit_rests = 0;
+              now.commit_done = 0;
+              now.given = ((now.given != none) ? id : none);
+              now.kept = new1;
+            }
             rebalance_sync_illegal_generation(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9063,6 +9202,7 @@ active proctype system() {
               now.fault = suspect_is_forgotten;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9089,6 +9229,7 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             now.may_join = 0;
             now.replaced = 1;
             rebalance_sync_fenced(1);
@@ -9097,6 +9238,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9123,6 +9265,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9143,6 +9286,7 @@ active proctype system() {
             timeouts_heartbeat_ok(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9168,6 +9312,7 @@ active proctype system() {
             rebalance_heartbeat_rebalance_in_progress(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9195,10 +9340,12 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             timeouts_heartbeat_unknown_member(1);
             rebalance_heartbeat_unknown_member(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9218,18 +9365,23 @@ active proctype system() {
            !(timeouts == IDLE) && !(rebalance == UNJOINED) && !((rebalance == PREPARING_REBALANCE) &&
            !((identity == member) && (join_backoff || !polled))) && !((rebalance == REVOKING_PARTITION) &&
            (identity != member)) && !((rebalance == ASSIGNING_PARTITIONS) && (identity != member)) -> c_code {
-            now.call_out = none;
-            now.generation_unused = 0;
-            now.heartbeat_out = 0;
-            now.commit_out = 0;
-            now.in_group = 0;
-            now.commit_rests = 0;
-            now.commit_done = 0;
-            now.given = ((now.given != none) ? id : none);
+            {
+              int new1 = now.given != none;
+              now.call_out = none;
+              now.generation_unused = 0;
+              now.heartbeat_out = 0;
+              now.commit_out = 0;
+              now.in_group = 0;
+              now.commit_rests = 0;
+              now.commit_done = 0;
+              now.given = ((now.given != none) ? id : none);
+              now.kept = new1;
+            }
             timeouts_heartbeat_illegal_generation(1);
             rebalance_heartbeat_illegal_generation(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9257,6 +9409,7 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             now.may_join = 0;
             now.replaced = 1;
             timeouts_heartbeat_fenced(1);
@@ -9266,6 +9419,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9291,6 +9445,7 @@ active proctype system() {
               now.fault = suspect_is_forgotten;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9312,6 +9467,7 @@ active proctype system() {
             timeouts_heartbeat_retriable(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9336,6 +9492,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9369,6 +9526,7 @@ active proctype system() {
             rebalance_commit_settled(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9402,6 +9560,7 @@ active proctype system() {
             rebalance_commit_retriable(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9439,6 +9598,7 @@ active proctype system() {
               now.fault = suspect_is_forgotten;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9477,6 +9637,7 @@ active proctype system() {
             rebalance_commit_rebalance_in_progress(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9514,9 +9675,11 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             rebalance_commit_unknown_member(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9546,17 +9709,22 @@ active proctype system() {
            ((commit_step == out) || ((commit_step == none) && owned && (identity == member))))) &&
            !((rebalance == ASSIGNING_PARTITIONS) && !(coordinator_known && ((commit_step == out) ||
            ((commit_step == none) && owned && (identity == member))))) -> c_code {
-            now.call_out = none;
-            now.generation_unused = 0;
-            now.heartbeat_out = 0;
-            now.commit_out = 0;
-            now.in_group = 0;
-            now.commit_rests = 0;
-            now.commit_done = 0;
-            now.given = ((now.given != none) ? id : none);
+            {
+              int new1 = now.given != none;
+              now.call_out = none;
+              now.generation_unused = 0;
+              now.heartbeat_out = 0;
+              now.commit_out = 0;
+              now.in_group = 0;
+              now.commit_rests = 0;
+              now.commit_done = 0;
+              now.given = ((now.given != none) ? id : none);
+              now.kept = new1;
+            }
             rebalance_commit_illegal_generation(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9594,6 +9762,7 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             now.may_join = 0;
             now.replaced = 1;
             rebalance_commit_fenced(1);
@@ -9602,6 +9771,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9625,6 +9795,7 @@ active proctype system() {
               now.fault = suspect_is_forgotten;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9639,6 +9810,7 @@ active proctype system() {
             timeouts_heartbeat_due();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9656,6 +9828,7 @@ active proctype system() {
               now.fault = suspect_is_forgotten;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9674,6 +9847,7 @@ active proctype system() {
               now.fault = stalled_member_leaves;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9688,6 +9862,7 @@ active proctype system() {
             rebalance_join_backoff_elapsed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9702,6 +9877,7 @@ active proctype system() {
             connection_lookup_backoff_elapsed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9716,6 +9892,7 @@ active proctype system() {
             rebalance_commit_backoff_elapsed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9732,6 +9909,7 @@ active proctype system() {
             rebalance_commit_deadline_expired();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;

@@ -20,7 +20,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 2c0a139d8cf4641bf35679dcb1daff6823aac63ad6c34902d0547c4746d6c7a1
+// Model 964cb354be1b69d8072e148030792652e71ee5caee19173d9b12105d5cfc36ee
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -136,6 +136,7 @@ bool may_join = false;  // the application has polled since it subscribed, was t
 bool replaced = false;  // another process has its instance id, and it has not left since
 bool raised = false;  // an ERROR has been queued by what happens now
 byte given = none;  // what the coordinator gave it, and nothing has ended: a member id, or that and a generation
+bool kept = false;  // its member id is what a lost generation has left it, and no JoinGroup has been sent with it since
 bool said_goodbye = false;  // a LeaveGroup has been sent by what happens now
 bool left = false;  // the member has left, in words or in silence, by what happens now
 bool stalled = false;  // what happens now has found that the application stalls
@@ -291,8 +292,10 @@ byte fault = none;  // the first assertion that failed
 // Rules: L1, P1
 #define holds_leaves_if_asked (fault != leaves_if_asked)
 
-// leave-once (invariant): LeaveGroup is sent by who has an id, once.
+// leave-once (invariant): LeaveGroup is sent once, by who is a member or has sent JoinGroup with the id that
+// it has.
 // Source: KAFKA-16639
+// Source: Kafka AbstractCoordinator.shouldSendLeaveGroupRequest
 // Rules: L1, P1
 #define holds_leave_once (fault != leave_once)
 
@@ -379,9 +382,10 @@ byte fault = none;  // the first assertion that failed
 // Rules: C3, K1
 #define holds_taken_is_revoked (fault != taken_is_revoked)
 
-// goodbye-is-said (invariant): Who leaves says so: a dynamic member with an id, if the coordinator is known.
+// goodbye-is-said (invariant): Who leaves says so, if the coordinator is known: a dynamic member, or who has
+// sent JoinGroup with the id that it has.
 // Source: KAFKA-16639
-// Source: Kafka AbstractCoordinator.maybeLeaveGroup
+// Source: Kafka AbstractCoordinator.maybeLeaveGroup, shouldSendLeaveGroupRequest
 // Rules: L1
 #define holds_goodbye_is_said (fault != goodbye_is_said)
 
@@ -1225,7 +1229,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1253,7 +1257,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1281,7 +1285,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1309,7 +1313,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1405,7 +1409,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1451,7 +1455,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1493,7 +1497,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1529,7 +1533,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1770,6 +1774,7 @@ c_code { static void rebalance_join_needed(void) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   } else if ((now.rebalance == PARTITION_REVOKED) && now.subscribed && now.polled && now.coordinator_known &&
       !now.join_backoff) {
     /* PARTITION_REVOKED.join_needed.1 [J1 J7 D4 H3] */
@@ -1813,6 +1818,7 @@ c_code { static void rebalance_join_needed(void) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   } else if ((now.rebalance == PREPARING_REBALANCE) && now.polled && now.coordinator_known &&
       !now.join_backoff) {
     /* PREPARING_REBALANCE.join_needed.1 [J1 J2 D4 H3] */
@@ -1855,6 +1861,7 @@ c_code { static void rebalance_join_needed(void) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   } else if ((now.rebalance == STABLE) && now.preparing && (now.commit_step == none) &&
       now.coordinator_known) {
     /* STABLE.join_needed.1 [J1 J2 D4 H3 K1] */
@@ -1898,6 +1905,7 @@ c_code { static void rebalance_join_needed(void) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   }
 } }
 
@@ -2218,6 +2226,7 @@ c_code { static void rebalance_join_member_id_required(int current) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.join_member_id_required.2 [J9] */
     if (now.fault == none) {
@@ -2309,6 +2318,7 @@ c_code { static void rebalance_join_rebalance_in_progress(int current) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.join_rebalance_in_progress.2 [J9] */
     if (now.fault == none) {
@@ -2765,6 +2775,7 @@ c_code { static void rebalance_sync_rebalance_in_progress(int current) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.sync_rebalance_in_progress.2 [J9] */
     if (now.fault == none) {
@@ -3118,7 +3129,7 @@ c_code { static void rebalance_leave_needed(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -3288,7 +3299,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && now.leaving && (now.lost ||
-      !now.keeps)) {
+      !now.keeps) && (now.identity == member)) {
     /* REVOKING_PARTITION.partitions_revoked.6 [C7 L1] */
     now.rebalance = UNJOINED;
     /* shrink */
@@ -3325,8 +3336,49 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.may_join = 0;
     now.rejoin_due = 0;
     rebalance_leave_needed();
+  } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && now.leaving && (now.lost ||
+      !now.keeps) && (now.identity != member)) {
+    /* REVOKING_PARTITION.partitions_revoked.7 [C7 L1] */
+    now.rebalance = UNJOINED;
+    /* shrink */
+    now.owned = now.keeps;
+    now.lost = 0;
+    now.callback_running = 0;
+    /* forget_identity */
+    now.identity = none;
+    now.unwanted = 0;
+    /* leave */
+    now.leaving = 0;
+    now.subscribed = 0;
+    now.polled = 0;
+    now.fenced = 0;
+    now.join_backoff = 0;
+    now.follow_up = 0;
+    now.commit_step = none;
+    now.preparing = 0;
+    now.will_own = 0;
+    now.keeps = 0;
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    now.pending_said = 0;
+    now.added_said = 0;
+    now.removal_due = 0;
+    now.commit_done = now.commit_done && now.unwanted;
+    if ((now.fault == none) && !now.leave_asked) {
+      now.fault = leaves_if_asked;
+    }
+    now.leave_asked = 0;
+    now.replaced = 0;
+    now.left = 1;
+    now.call_out = none;
+    now.generation_unused = 0;
+    now.commit_out = 0;
+    now.may_join = 0;
+    now.rejoin_due = 0;
+    rebalance_leave_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && !now.callback_running) {
-    /* REVOKING_PARTITION.partitions_revoked.7 [Q1] */
+    /* REVOKING_PARTITION.partitions_revoked.8 [Q1] */
     if (now.fault == none) {
       now.fault = illegal_event;
     }
@@ -5427,32 +5479,6 @@ c_code { static void rebalance_leave_requested(void) {
     now.may_join = 0;
     now.rejoin_due = 0;
     rebalance_leave_needed();
-  } else if ((now.rebalance == ASSIGNING_PARTITIONS) && !now.owned) {
-    /* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3] */
-    now.rebalance = UNJOINED;
-    /* leave */
-    now.leaving = 0;
-    now.subscribed = 0;
-    now.polled = 0;
-    now.fenced = 0;
-    now.join_backoff = 0;
-    now.follow_up = 0;
-    now.commit_step = none;
-    now.preparing = 0;
-    now.will_own = 0;
-    now.keeps = 0;
-    if ((now.fault == none) && !now.leave_asked) {
-      now.fault = leaves_if_asked;
-    }
-    now.leave_asked = 0;
-    now.replaced = 0;
-    now.left = 1;
-    now.call_out = none;
-    now.generation_unused = 0;
-    now.commit_out = 0;
-    now.may_join = 0;
-    now.rejoin_due = 0;
-    rebalance_leave_needed();
   } else if ((now.rebalance == PREPARE_REVOCATION) && !now.owned) {
     /* PREPARE_REVOCATION.leave_requested.2 [L1 L2 L3] */
     now.rebalance = UNJOINED;
@@ -5557,8 +5583,66 @@ c_code { static void rebalance_leave_requested(void) {
     now.may_join = 0;
     now.rejoin_due = 0;
     rebalance_leave_needed();
+  } else if ((now.rebalance == ASSIGNING_PARTITIONS) && !now.owned && (now.identity == member)) {
+    /* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3] */
+    now.rebalance = UNJOINED;
+    /* leave */
+    now.leaving = 0;
+    now.subscribed = 0;
+    now.polled = 0;
+    now.fenced = 0;
+    now.join_backoff = 0;
+    now.follow_up = 0;
+    now.commit_step = none;
+    now.preparing = 0;
+    now.will_own = 0;
+    now.keeps = 0;
+    if ((now.fault == none) && !now.leave_asked) {
+      now.fault = leaves_if_asked;
+    }
+    now.leave_asked = 0;
+    now.replaced = 0;
+    now.left = 1;
+    now.call_out = none;
+    now.generation_unused = 0;
+    now.commit_out = 0;
+    now.may_join = 0;
+    now.rejoin_due = 0;
+    rebalance_leave_needed();
+  } else if ((now.rebalance == ASSIGNING_PARTITIONS) && !now.owned && (now.identity != member)) {
+    /* ASSIGNING_PARTITIONS.leave_requested.4 [L1 L2 L3] */
+    now.rebalance = UNJOINED;
+    /* forget_identity */
+    now.identity = none;
+    now.unwanted = 0;
+    /* leave */
+    now.leaving = 0;
+    now.subscribed = 0;
+    now.polled = 0;
+    now.fenced = 0;
+    now.join_backoff = 0;
+    now.follow_up = 0;
+    now.commit_step = none;
+    now.preparing = 0;
+    now.will_own = 0;
+    now.keeps = 0;
+    if ((now.fault == none) && !now.leave_asked) {
+      now.fault = leaves_if_asked;
+    }
+    now.leave_asked = 0;
+    now.replaced = 0;
+    now.left = 1;
+    now.call_out = none;
+    now.generation_unused = 0;
+    now.commit_out = 0;
+    now.may_join = 0;
+    now.rejoin_due = 0;
+    rebalance_leave_needed();
   } else if ((now.rebalance == UNJOINED) && (now.subscribed || (now.identity != none))) {
     /* UNJOINED.leave_requested.1 [L1 L2 L3] */
+    /* forget_identity */
+    now.identity = none;
+    now.unwanted = 0;
     /* leave */
     now.leaving = 0;
     now.subscribed = 0;
@@ -6049,6 +6133,7 @@ active proctype system() {
             connection_started();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6072,6 +6157,7 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             now.lookup_out = 0;
             now.may_join = 0;
             now.replaced = 0;
@@ -6083,6 +6169,7 @@ active proctype system() {
             connection_stopped();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6098,6 +6185,7 @@ active proctype system() {
             connection_subscribed_to_topics();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6119,6 +6207,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6133,6 +6222,7 @@ active proctype system() {
             timeouts_poll_raised();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6148,6 +6238,7 @@ active proctype system() {
             connection_subscription_changed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6163,6 +6254,7 @@ active proctype system() {
             connection_subscription_changed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6178,6 +6270,7 @@ active proctype system() {
             connection_subscription_changed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6193,6 +6286,7 @@ active proctype system() {
             connection_subscription_changed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6208,6 +6302,7 @@ active proctype system() {
             connection_rejoin_requested();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6225,14 +6320,16 @@ active proctype system() {
             now.commit_done = 0;
             now.join_rests = 0;
             now.stays = now.stays && now.revoke_due;
+            now.kept = now.kept || ((now.given == id) && now.owned);
             rebalance_leave_requested();
             connection_leave_requested();
             timeouts_turn_ended();
             if ((now.fault == none) && !(!now.left || now.said_goodbye || now.static_ ||
-                (now.given == none) || !now.coordinator_known)) {
+                (now.given == none) || now.kept || !now.coordinator_known)) {
               now.fault = goodbye_is_said;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6248,6 +6345,7 @@ active proctype system() {
             rebalance_callback_started();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6275,10 +6373,11 @@ active proctype system() {
               now.fault = lost_by_losing;
             }
             if ((now.fault == none) && !(!now.left || now.said_goodbye || now.static_ ||
-                (now.given == none) || !now.coordinator_known)) {
+                (now.given == none) || now.kept || !now.coordinator_known)) {
               now.fault = goodbye_is_said;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6297,6 +6396,7 @@ active proctype system() {
               now.fault = assigned_is_enabled;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6312,6 +6412,7 @@ active proctype system() {
             connection_commit_or_fetch_asked();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6327,6 +6428,7 @@ active proctype system() {
             connection_asks_settled();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6351,6 +6453,7 @@ active proctype system() {
               now.fault = stalled_member_leaves;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6372,6 +6475,7 @@ active proctype system() {
             connection_lookup_retriable(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6397,6 +6501,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6424,6 +6529,7 @@ active proctype system() {
             rebalance_join_accepted(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6449,6 +6555,7 @@ active proctype system() {
             rebalance_join_member_id_required(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6473,6 +6580,7 @@ active proctype system() {
             rebalance_join_rebalance_in_progress(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6501,9 +6609,11 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             rebalance_join_unknown_member(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6529,6 +6639,7 @@ active proctype system() {
             rebalance_join_coordinator_loading(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6558,6 +6669,7 @@ active proctype system() {
               now.fault = suspect_is_forgotten;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6586,6 +6698,7 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             now.may_join = 0;
             now.replaced = 1;
             rebalance_join_fenced(1);
@@ -6594,6 +6707,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6622,6 +6736,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6649,6 +6764,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0, 0, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6670,6 +6786,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0, 0, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6691,6 +6808,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6712,6 +6830,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6733,6 +6852,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0, 1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6754,6 +6874,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0, 1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6775,6 +6896,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6796,6 +6918,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6817,6 +6940,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1, 0, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6838,6 +6962,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1, 0, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6859,6 +6984,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6880,6 +7006,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6901,6 +7028,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1, 1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6922,6 +7050,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1, 1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6943,6 +7072,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6964,6 +7094,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6986,6 +7117,7 @@ active proctype system() {
             rebalance_sync_rebalance_in_progress(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7012,9 +7144,11 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             rebalance_sync_unknown_member(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7033,17 +7167,22 @@ active proctype system() {
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
            !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
-            now.call_out = none;
-            now.generation_unused = 0;
-            now.heartbeat_out = 0;
-            now.commit_out = 0;
-            now.in_group = 0;
-            now.commit_rests = 0;
-            now.commit_done = 0;
-            now.given = ((now.given != none) ? id : none);
+            {
+              int new1 = now.given != none;
+              now.call_out = none;
+              now.generation_unused = 0;
+              now.heartbeat_out = 0;
+              now.commit_out = 0;
+              now.in_group = 0;
+              now.commit_rests = 0;
+              now.commit_done = 0;
+              now.given = ((now.given != none) ? id : none);
+              now.kept = new1;
+            }
             rebalance_sync_illegal_generation(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7071,6 +7210,7 @@ active proctype system() {
               now.fault = suspect_is_forgotten;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7097,6 +7237,7 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             now.may_join = 0;
             now.replaced = 1;
             rebalance_sync_fenced(1);
@@ -7105,6 +7246,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7131,6 +7273,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7151,6 +7294,7 @@ active proctype system() {
             timeouts_heartbeat_ok(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7176,6 +7320,7 @@ active proctype system() {
             rebalance_heartbeat_rebalance_in_progress(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7203,10 +7348,12 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             timeouts_heartbeat_unknown_member(1);
             rebalance_heartbeat_unknown_member(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7226,18 +7373,23 @@ active proctype system() {
            !(timeouts == IDLE) && !(rebalance == UNJOINED) && !((rebalance == PREPARING_REBALANCE) &&
            !((identity == member) && (join_backoff || !polled))) && !((rebalance == REVOKING_PARTITION) &&
            (identity != member)) && !((rebalance == ASSIGNING_PARTITIONS) && (identity != member)) -> c_code {
-            now.call_out = none;
-            now.generation_unused = 0;
-            now.heartbeat_out = 0;
-            now.commit_out = 0;
-            now.in_group = 0;
-            now.commit_rests = 0;
-            now.commit_done = 0;
-            now.given = ((now.given != none) ? id : none);
+            {
+              int new1 = now.given != none;
+              now.call_out = none;
+              now.generation_unused = 0;
+              now.heartbeat_out = 0;
+              now.commit_out = 0;
+              now.in_group = 0;
+              now.commit_rests = 0;
+              now.commit_done = 0;
+              now.given = ((now.given != none) ? id : none);
+              now.kept = new1;
+            }
             timeouts_heartbeat_illegal_generation(1);
             rebalance_heartbeat_illegal_generation(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7265,6 +7417,7 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             now.may_join = 0;
             now.replaced = 1;
             timeouts_heartbeat_fenced(1);
@@ -7274,6 +7427,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7299,6 +7453,7 @@ active proctype system() {
               now.fault = suspect_is_forgotten;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7320,6 +7475,7 @@ active proctype system() {
             timeouts_heartbeat_retriable(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7344,6 +7500,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7377,6 +7534,7 @@ active proctype system() {
             rebalance_commit_settled(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7410,6 +7568,7 @@ active proctype system() {
             rebalance_commit_retriable(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7447,6 +7606,7 @@ active proctype system() {
               now.fault = suspect_is_forgotten;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7485,6 +7645,7 @@ active proctype system() {
             rebalance_commit_rebalance_in_progress(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7522,9 +7683,11 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             rebalance_commit_unknown_member(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7554,17 +7717,22 @@ active proctype system() {
            ((commit_step == out) || ((commit_step == none) && owned && (identity == member))))) &&
            !((rebalance == ASSIGNING_PARTITIONS) && !(coordinator_known && ((commit_step == out) ||
            ((commit_step == none) && owned && (identity == member))))) -> c_code {
-            now.call_out = none;
-            now.generation_unused = 0;
-            now.heartbeat_out = 0;
-            now.commit_out = 0;
-            now.in_group = 0;
-            now.commit_rests = 0;
-            now.commit_done = 0;
-            now.given = ((now.given != none) ? id : none);
+            {
+              int new1 = now.given != none;
+              now.call_out = none;
+              now.generation_unused = 0;
+              now.heartbeat_out = 0;
+              now.commit_out = 0;
+              now.in_group = 0;
+              now.commit_rests = 0;
+              now.commit_done = 0;
+              now.given = ((now.given != none) ? id : none);
+              now.kept = new1;
+            }
             rebalance_commit_illegal_generation(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7602,6 +7770,7 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             now.may_join = 0;
             now.replaced = 1;
             rebalance_commit_fenced(1);
@@ -7610,6 +7779,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7633,6 +7803,7 @@ active proctype system() {
               now.fault = suspect_is_forgotten;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7647,6 +7818,7 @@ active proctype system() {
             timeouts_heartbeat_due();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7664,6 +7836,7 @@ active proctype system() {
               now.fault = suspect_is_forgotten;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7682,6 +7855,7 @@ active proctype system() {
               now.fault = stalled_member_leaves;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7696,6 +7870,7 @@ active proctype system() {
             rebalance_join_backoff_elapsed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7710,6 +7885,7 @@ active proctype system() {
             connection_lookup_backoff_elapsed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7724,6 +7900,7 @@ active proctype system() {
             rebalance_commit_backoff_elapsed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7740,6 +7917,7 @@ active proctype system() {
             rebalance_commit_deadline_expired();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;

@@ -20,7 +20,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 69c779d4650dcba4661562e6a2ddeb0e04d81214cdcbe3c0c07cf991a35b0ad3
+// Model 0620d73311f478a70bbea506ddb32d5910c2a31cd5ce52acb7e2faba9ae148f4
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -136,6 +136,7 @@ bool may_join = false;  // the application has polled since it subscribed, was t
 bool replaced = false;  // another process has its instance id, and it has not left since
 bool raised = false;  // an ERROR has been queued by what happens now
 byte given = none;  // what the coordinator gave it, and nothing has ended: a member id, or that and a generation
+bool kept = false;  // its member id is what a lost generation has left it, and no JoinGroup has been sent with it since
 bool said_goodbye = false;  // a LeaveGroup has been sent by what happens now
 bool left = false;  // the member has left, in words or in silence, by what happens now
 bool stalled = false;  // what happens now has found that the application stalls
@@ -291,8 +292,10 @@ byte fault = none;  // the first assertion that failed
 // Rules: L1, P1
 #define holds_leaves_if_asked (fault != leaves_if_asked)
 
-// leave-once (invariant): LeaveGroup is sent by who has an id, once.
+// leave-once (invariant): LeaveGroup is sent once, by who is a member or has sent JoinGroup with the id that
+// it has.
 // Source: KAFKA-16639
+// Source: Kafka AbstractCoordinator.shouldSendLeaveGroupRequest
 // Rules: L1, P1
 #define holds_leave_once (fault != leave_once)
 
@@ -379,9 +382,10 @@ byte fault = none;  // the first assertion that failed
 // Rules: C3, K1
 #define holds_taken_is_revoked (fault != taken_is_revoked)
 
-// goodbye-is-said (invariant): Who leaves says so: a dynamic member with an id, if the coordinator is known.
+// goodbye-is-said (invariant): Who leaves says so, if the coordinator is known: a dynamic member, or who has
+// sent JoinGroup with the id that it has.
 // Source: KAFKA-16639
-// Source: Kafka AbstractCoordinator.maybeLeaveGroup
+// Source: Kafka AbstractCoordinator.maybeLeaveGroup, shouldSendLeaveGroupRequest
 // Rules: L1
 #define holds_goodbye_is_said (fault != goodbye_is_said)
 
@@ -1246,7 +1250,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1299,7 +1303,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1352,7 +1356,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1405,7 +1409,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1622,7 +1626,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1650,7 +1654,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1678,7 +1682,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1706,7 +1710,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1807,7 +1811,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1899,7 +1903,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1946,7 +1950,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1988,7 +1992,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -2024,7 +2028,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -2265,6 +2269,7 @@ c_code { static void rebalance_join_needed(void) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   } else if ((now.rebalance == PARTITION_REVOKED) && now.subscribed && now.polled && now.coordinator_known &&
       !now.join_backoff) {
     /* PARTITION_REVOKED.join_needed.1 [J1 J7 D4 H3] */
@@ -2308,6 +2313,7 @@ c_code { static void rebalance_join_needed(void) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   } else if ((now.rebalance == PREPARING_REBALANCE) && now.polled && now.coordinator_known &&
       !now.join_backoff) {
     /* PREPARING_REBALANCE.join_needed.1 [J1 J2 D4 H3] */
@@ -2350,6 +2356,7 @@ c_code { static void rebalance_join_needed(void) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   } else if ((now.rebalance == STABLE) && now.preparing && (now.commit_step == none) &&
       now.coordinator_known) {
     /* STABLE.join_needed.1 [J1 J2 D4 H3 K1] */
@@ -2393,6 +2400,7 @@ c_code { static void rebalance_join_needed(void) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   }
 } }
 
@@ -2716,6 +2724,7 @@ c_code { static void rebalance_join_member_id_required(int current) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.join_member_id_required.2 [J9] */
     if (now.fault == none) {
@@ -2807,6 +2816,7 @@ c_code { static void rebalance_join_rebalance_in_progress(int current) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.join_rebalance_in_progress.2 [J9] */
     if (now.fault == none) {
@@ -3441,6 +3451,7 @@ c_code { static void rebalance_sync_rebalance_in_progress(int current) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.sync_rebalance_in_progress.2 [J9] */
     if (now.fault == none) {
@@ -3947,7 +3958,7 @@ c_code { static void rebalance_leave_needed(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -4099,13 +4110,54 @@ c_code { static void rebalance_partitions_revoked(void) {
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && now.leaving && (now.lost ||
-      !now.keeps)) {
+      !now.keeps) && (now.identity == member)) {
     /* REVOKING_PARTITION.partitions_revoked.6 [C7 L1] */
     now.rebalance = UNJOINED;
     /* shrink */
     now.owned = now.keeps;
     now.lost = 0;
     now.callback_running = 0;
+    /* leave */
+    now.leaving = 0;
+    now.subscribed = 0;
+    now.polled = 0;
+    now.fenced = 0;
+    now.join_backoff = 0;
+    now.follow_up = 0;
+    now.commit_step = none;
+    now.preparing = 0;
+    now.will_own = 0;
+    now.keeps = 0;
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    now.pending_said = 0;
+    now.added_said = 0;
+    now.removal_due = 0;
+    now.commit_done = now.commit_done && now.unwanted;
+    if ((now.fault == none) && !now.leave_asked) {
+      now.fault = leaves_if_asked;
+    }
+    now.leave_asked = 0;
+    now.replaced = 0;
+    now.left = 1;
+    now.call_out = none;
+    now.generation_unused = 0;
+    now.commit_out = 0;
+    now.may_join = 0;
+    now.rejoin_due = 0;
+    rebalance_leave_needed();
+  } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && now.leaving && (now.lost ||
+      !now.keeps) && (now.identity != member)) {
+    /* REVOKING_PARTITION.partitions_revoked.7 [C7 L1] */
+    now.rebalance = UNJOINED;
+    /* shrink */
+    now.owned = now.keeps;
+    now.lost = 0;
+    now.callback_running = 0;
+    /* forget_identity */
+    now.identity = none;
+    now.unwanted = 0;
     /* leave */
     now.leaving = 0;
     now.subscribed = 0;
@@ -4172,7 +4224,7 @@ c_code { static void rebalance_partitions_revoked(void) {
       now.fault = illegal_event;
     }
   } else if ((now.rebalance == REVOKING_PARTITION) && !now.callback_running) {
-    /* REVOKING_PARTITION.partitions_revoked.7 [Q1] */
+    /* REVOKING_PARTITION.partitions_revoked.8 [Q1] */
     if (now.fault == none) {
       now.fault = illegal_event;
     }
@@ -7331,32 +7383,6 @@ c_code { static void rebalance_leave_requested(void) {
     now.may_join = 0;
     now.rejoin_due = 0;
     rebalance_leave_needed();
-  } else if ((now.rebalance == ASSIGNING_PARTITIONS) && !now.owned) {
-    /* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3] */
-    now.rebalance = UNJOINED;
-    /* leave */
-    now.leaving = 0;
-    now.subscribed = 0;
-    now.polled = 0;
-    now.fenced = 0;
-    now.join_backoff = 0;
-    now.follow_up = 0;
-    now.commit_step = none;
-    now.preparing = 0;
-    now.will_own = 0;
-    now.keeps = 0;
-    if ((now.fault == none) && !now.leave_asked) {
-      now.fault = leaves_if_asked;
-    }
-    now.leave_asked = 0;
-    now.replaced = 0;
-    now.left = 1;
-    now.call_out = none;
-    now.generation_unused = 0;
-    now.commit_out = 0;
-    now.may_join = 0;
-    now.rejoin_due = 0;
-    rebalance_leave_needed();
   } else if ((now.rebalance == PREPARE_REVOCATION) && !now.owned) {
     /* PREPARE_REVOCATION.leave_requested.2 [L1 L2 L3] */
     now.rebalance = UNJOINED;
@@ -7461,8 +7487,66 @@ c_code { static void rebalance_leave_requested(void) {
     now.may_join = 0;
     now.rejoin_due = 0;
     rebalance_leave_needed();
+  } else if ((now.rebalance == ASSIGNING_PARTITIONS) && !now.owned && (now.identity == member)) {
+    /* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3] */
+    now.rebalance = UNJOINED;
+    /* leave */
+    now.leaving = 0;
+    now.subscribed = 0;
+    now.polled = 0;
+    now.fenced = 0;
+    now.join_backoff = 0;
+    now.follow_up = 0;
+    now.commit_step = none;
+    now.preparing = 0;
+    now.will_own = 0;
+    now.keeps = 0;
+    if ((now.fault == none) && !now.leave_asked) {
+      now.fault = leaves_if_asked;
+    }
+    now.leave_asked = 0;
+    now.replaced = 0;
+    now.left = 1;
+    now.call_out = none;
+    now.generation_unused = 0;
+    now.commit_out = 0;
+    now.may_join = 0;
+    now.rejoin_due = 0;
+    rebalance_leave_needed();
+  } else if ((now.rebalance == ASSIGNING_PARTITIONS) && !now.owned && (now.identity != member)) {
+    /* ASSIGNING_PARTITIONS.leave_requested.4 [L1 L2 L3] */
+    now.rebalance = UNJOINED;
+    /* forget_identity */
+    now.identity = none;
+    now.unwanted = 0;
+    /* leave */
+    now.leaving = 0;
+    now.subscribed = 0;
+    now.polled = 0;
+    now.fenced = 0;
+    now.join_backoff = 0;
+    now.follow_up = 0;
+    now.commit_step = none;
+    now.preparing = 0;
+    now.will_own = 0;
+    now.keeps = 0;
+    if ((now.fault == none) && !now.leave_asked) {
+      now.fault = leaves_if_asked;
+    }
+    now.leave_asked = 0;
+    now.replaced = 0;
+    now.left = 1;
+    now.call_out = none;
+    now.generation_unused = 0;
+    now.commit_out = 0;
+    now.may_join = 0;
+    now.rejoin_due = 0;
+    rebalance_leave_needed();
   } else if ((now.rebalance == UNJOINED) && (now.subscribed || (now.identity != none))) {
     /* UNJOINED.leave_requested.1 [L1 L2 L3] */
+    /* forget_identity */
+    now.identity = none;
+    now.unwanted = 0;
     /* leave */
     now.leaving = 0;
     now.subscribed = 0;
@@ -7953,6 +8037,7 @@ active proctype system() {
             connection_started();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7976,6 +8061,7 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             now.lookup_out = 0;
             now.may_join = 0;
             now.replaced = 0;
@@ -7987,6 +8073,7 @@ active proctype system() {
             connection_stopped();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8002,6 +8089,7 @@ active proctype system() {
             connection_subscribed_to_topics();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8023,6 +8111,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8037,6 +8126,7 @@ active proctype system() {
             timeouts_poll_raised();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8056,6 +8146,7 @@ active proctype system() {
             connection_subscription_changed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8075,6 +8166,7 @@ active proctype system() {
             connection_subscription_changed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8094,6 +8186,7 @@ active proctype system() {
             connection_subscription_changed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8113,6 +8206,7 @@ active proctype system() {
             connection_subscription_changed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8128,6 +8222,7 @@ active proctype system() {
             connection_rejoin_requested();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8145,14 +8240,16 @@ active proctype system() {
             now.commit_done = 0;
             now.join_rests = 0;
             now.stays = now.stays && now.revoke_due;
+            now.kept = now.kept || ((now.given == id) && now.owned);
             rebalance_leave_requested();
             connection_leave_requested();
             timeouts_turn_ended();
             if ((now.fault == none) && !(!now.left || now.said_goodbye || now.static_ ||
-                (now.given == none) || !now.coordinator_known)) {
+                (now.given == none) || now.kept || !now.coordinator_known)) {
               now.fault = goodbye_is_said;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8171,6 +8268,7 @@ active proctype system() {
             rebalance_callback_started();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8201,10 +8299,11 @@ active proctype system() {
               now.fault = lost_by_losing;
             }
             if ((now.fault == none) && !(!now.left || now.said_goodbye || now.static_ ||
-                (now.given == none) || !now.coordinator_known)) {
+                (now.given == none) || now.kept || !now.coordinator_known)) {
               now.fault = goodbye_is_said;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8223,6 +8322,7 @@ active proctype system() {
               now.fault = assigned_is_enabled;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8238,6 +8338,7 @@ active proctype system() {
             connection_commit_or_fetch_asked();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8253,6 +8354,7 @@ active proctype system() {
             connection_asks_settled();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8277,6 +8379,7 @@ active proctype system() {
               now.fault = stalled_member_leaves;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8298,6 +8401,7 @@ active proctype system() {
             connection_lookup_retriable(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8323,6 +8427,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8350,6 +8455,7 @@ active proctype system() {
             rebalance_join_accepted(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8375,6 +8481,7 @@ active proctype system() {
             rebalance_join_member_id_required(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8399,6 +8506,7 @@ active proctype system() {
             rebalance_join_rebalance_in_progress(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8427,9 +8535,11 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             rebalance_join_unknown_member(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8455,6 +8565,7 @@ active proctype system() {
             rebalance_join_coordinator_loading(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8484,6 +8595,7 @@ active proctype system() {
               now.fault = suspect_is_forgotten;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8512,6 +8624,7 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             now.may_join = 0;
             now.replaced = 1;
             rebalance_join_fenced(1);
@@ -8520,6 +8633,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8548,6 +8662,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8581,6 +8696,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8602,6 +8718,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8624,6 +8741,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8645,6 +8763,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8667,6 +8786,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8688,6 +8808,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8710,6 +8831,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8731,6 +8853,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8753,6 +8876,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8774,6 +8898,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8796,6 +8921,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8817,6 +8943,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8839,6 +8966,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8860,6 +8988,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8882,6 +9011,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8903,6 +9033,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8925,6 +9056,7 @@ active proctype system() {
             rebalance_sync_rebalance_in_progress(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8951,9 +9083,11 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             rebalance_sync_unknown_member(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -8972,17 +9106,22 @@ active proctype system() {
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
            !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
-            now.call_out = none;
-            now.generation_unused = 0;
-            now.heartbeat_out = 0;
-            now.commit_out = 0;
-            now.in_group = 0;
-            now.commit_rests = 0;
-            now.commit_done = 0;
-            now.given = ((now.given != none) ? id : none);
+            {
+              int new1 = now.given != none;
+              now.call_out = none;
+              now.generation_unused = 0;
+              now.heartbeat_out = 0;
+              now.commit_out = 0;
+              now.in_group = 0;
+              now.commit_rests = 0;
+              now.commit_done = 0;
+              now.given = ((now.given != none) ? id : none);
+              now.kept = new1;
+            }
             rebalance_sync_illegal_generation(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9010,6 +9149,7 @@ active proctype system() {
               now.fault = suspect_is_forgotten;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9036,6 +9176,7 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             now.may_join = 0;
             now.replaced = 1;
             rebalance_sync_fenced(1);
@@ -9044,6 +9185,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9070,6 +9212,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9090,6 +9233,7 @@ active proctype system() {
             timeouts_heartbeat_ok(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9115,6 +9259,7 @@ active proctype system() {
             rebalance_heartbeat_rebalance_in_progress(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9142,10 +9287,12 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             timeouts_heartbeat_unknown_member(1);
             rebalance_heartbeat_unknown_member(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9165,18 +9312,23 @@ active proctype system() {
            !(timeouts == IDLE) && !(rebalance == UNJOINED) && !((rebalance == PREPARING_REBALANCE) &&
            !((identity == member) && (join_backoff || !polled))) && !((rebalance == REVOKING_PARTITION) &&
            (identity != member)) && !((rebalance == ASSIGNING_PARTITIONS) && (identity != member)) -> c_code {
-            now.call_out = none;
-            now.generation_unused = 0;
-            now.heartbeat_out = 0;
-            now.commit_out = 0;
-            now.in_group = 0;
-            now.commit_rests = 0;
-            now.commit_done = 0;
-            now.given = ((now.given != none) ? id : none);
+            {
+              int new1 = now.given != none;
+              now.call_out = none;
+              now.generation_unused = 0;
+              now.heartbeat_out = 0;
+              now.commit_out = 0;
+              now.in_group = 0;
+              now.commit_rests = 0;
+              now.commit_done = 0;
+              now.given = ((now.given != none) ? id : none);
+              now.kept = new1;
+            }
             timeouts_heartbeat_illegal_generation(1);
             rebalance_heartbeat_illegal_generation(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9204,6 +9356,7 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             now.may_join = 0;
             now.replaced = 1;
             timeouts_heartbeat_fenced(1);
@@ -9213,6 +9366,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9238,6 +9392,7 @@ active proctype system() {
               now.fault = suspect_is_forgotten;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9259,6 +9414,7 @@ active proctype system() {
             timeouts_heartbeat_retriable(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9283,6 +9439,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9316,6 +9473,7 @@ active proctype system() {
             rebalance_commit_settled(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9349,6 +9507,7 @@ active proctype system() {
             rebalance_commit_retriable(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9386,6 +9545,7 @@ active proctype system() {
               now.fault = suspect_is_forgotten;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9424,6 +9584,7 @@ active proctype system() {
             rebalance_commit_rebalance_in_progress(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9461,9 +9622,11 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             rebalance_commit_unknown_member(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9493,17 +9656,22 @@ active proctype system() {
            ((commit_step == out) || ((commit_step == none) && owned && (identity == member))))) &&
            !((rebalance == ASSIGNING_PARTITIONS) && !(coordinator_known && ((commit_step == out) ||
            ((commit_step == none) && owned && (identity == member))))) -> c_code {
-            now.call_out = none;
-            now.generation_unused = 0;
-            now.heartbeat_out = 0;
-            now.commit_out = 0;
-            now.in_group = 0;
-            now.commit_rests = 0;
-            now.commit_done = 0;
-            now.given = ((now.given != none) ? id : none);
+            {
+              int new1 = now.given != none;
+              now.call_out = none;
+              now.generation_unused = 0;
+              now.heartbeat_out = 0;
+              now.commit_out = 0;
+              now.in_group = 0;
+              now.commit_rests = 0;
+              now.commit_done = 0;
+              now.given = ((now.given != none) ? id : none);
+              now.kept = new1;
+            }
             rebalance_commit_illegal_generation(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9541,6 +9709,7 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             now.may_join = 0;
             now.replaced = 1;
             rebalance_commit_fenced(1);
@@ -9549,6 +9718,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9572,6 +9742,7 @@ active proctype system() {
               now.fault = suspect_is_forgotten;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9586,6 +9757,7 @@ active proctype system() {
             timeouts_heartbeat_due();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9603,6 +9775,7 @@ active proctype system() {
               now.fault = suspect_is_forgotten;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9621,6 +9794,7 @@ active proctype system() {
               now.fault = stalled_member_leaves;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9635,6 +9809,7 @@ active proctype system() {
             rebalance_join_backoff_elapsed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9649,6 +9824,7 @@ active proctype system() {
             connection_lookup_backoff_elapsed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9663,6 +9839,7 @@ active proctype system() {
             rebalance_commit_backoff_elapsed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -9679,6 +9856,7 @@ active proctype system() {
             rebalance_commit_deadline_expired();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;

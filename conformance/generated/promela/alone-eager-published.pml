@@ -20,7 +20,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 3c9e3d152f41fd185ae1ab5447fe6fcb7184df934dc80ea4378f4284fe249307
+// Model 787c700aebc389da4ccb308ace416703667ddcfb6b85a8e0068c59641180b6e4
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -136,6 +136,7 @@ bool may_join = false;  // the application has polled since it subscribed, was t
 bool replaced = false;  // another process has its instance id, and it has not left since
 bool raised = false;  // an ERROR has been queued by what happens now
 byte given = none;  // what the coordinator gave it, and nothing has ended: a member id, or that and a generation
+bool kept = false;  // its member id is what a lost generation has left it, and no JoinGroup has been sent with it since
 bool said_goodbye = false;  // a LeaveGroup has been sent by what happens now
 bool left = false;  // the member has left, in words or in silence, by what happens now
 bool stalled = false;  // what happens now has found that the application stalls
@@ -291,8 +292,10 @@ byte fault = none;  // the first assertion that failed
 // Rules: L1, P1
 #define holds_leaves_if_asked (fault != leaves_if_asked)
 
-// leave-once (invariant): LeaveGroup is sent by who has an id, once.
+// leave-once (invariant): LeaveGroup is sent once, by who is a member or has sent JoinGroup with the id that
+// it has.
 // Source: KAFKA-16639
+// Source: Kafka AbstractCoordinator.shouldSendLeaveGroupRequest
 // Rules: L1, P1
 #define holds_leave_once (fault != leave_once)
 
@@ -379,9 +382,10 @@ byte fault = none;  // the first assertion that failed
 // Rules: C3, K1
 #define holds_taken_is_revoked (fault != taken_is_revoked)
 
-// goodbye-is-said (invariant): Who leaves says so: a dynamic member with an id, if the coordinator is known.
+// goodbye-is-said (invariant): Who leaves says so, if the coordinator is known: a dynamic member, or who has
+// sent JoinGroup with the id that it has.
 // Source: KAFKA-16639
-// Source: Kafka AbstractCoordinator.maybeLeaveGroup
+// Source: Kafka AbstractCoordinator.maybeLeaveGroup, shouldSendLeaveGroupRequest
 // Rules: L1
 #define holds_goodbye_is_said (fault != goodbye_is_said)
 
@@ -1232,7 +1236,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1260,7 +1264,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1288,7 +1292,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1316,7 +1320,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1412,7 +1416,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1458,7 +1462,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1500,7 +1504,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1536,7 +1540,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -1777,6 +1781,7 @@ c_code { static void rebalance_join_needed(void) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   } else if ((now.rebalance == PARTITION_REVOKED) && now.subscribed && now.polled && now.coordinator_known &&
       !now.join_backoff) {
     /* PARTITION_REVOKED.join_needed.1 [J1 J7 D4 H3] */
@@ -1820,6 +1825,7 @@ c_code { static void rebalance_join_needed(void) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   } else if ((now.rebalance == PREPARING_REBALANCE) && now.polled && now.coordinator_known &&
       !now.join_backoff) {
     /* PREPARING_REBALANCE.join_needed.1 [J1 J2 D4 H3] */
@@ -1862,6 +1868,7 @@ c_code { static void rebalance_join_needed(void) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   } else if ((now.rebalance == STABLE) && now.preparing && (now.commit_step == none) &&
       now.coordinator_known) {
     /* STABLE.join_needed.1 [J1 J2 D4 H3 K1] */
@@ -1905,6 +1912,7 @@ c_code { static void rebalance_join_needed(void) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   }
 } }
 
@@ -2225,6 +2233,7 @@ c_code { static void rebalance_join_member_id_required(int current) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.join_member_id_required.2 [J9] */
     if (now.fault == none) {
@@ -2316,6 +2325,7 @@ c_code { static void rebalance_join_rebalance_in_progress(int current) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.join_rebalance_in_progress.2 [J9] */
     if (now.fault == none) {
@@ -2772,6 +2782,7 @@ c_code { static void rebalance_sync_rebalance_in_progress(int current) {
     now.generation_unused = 0;
     now.in_group = 0;
     now.rejoin_due = 0;
+    now.kept = 0;
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.sync_rebalance_in_progress.2 [J9] */
     if (now.fault == none) {
@@ -3109,7 +3120,7 @@ c_code { static void rebalance_leave_needed(void) {
     if ((now.fault == none) && !now.coordinator_known) {
       now.fault = to_a_known_coordinator;
     }
-    if ((now.fault == none) && !((now.given != none) && !now.said_goodbye)) {
+    if ((now.fault == none) && !((now.given != none) && !now.kept && !now.said_goodbye)) {
       now.fault = leave_once;
     }
     if ((now.fault == none) && !(!now.static_)) {
@@ -3279,7 +3290,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     }
     now.revoke_due = 1;
   } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && now.leaving && (now.lost ||
-      !now.keeps)) {
+      !now.keeps) && (now.identity == member)) {
     /* REVOKING_PARTITION.partitions_revoked.6 [C7 L1] */
     now.rebalance = UNJOINED;
     /* shrink */
@@ -3316,8 +3327,49 @@ c_code { static void rebalance_partitions_revoked(void) {
     now.may_join = 0;
     now.rejoin_due = 0;
     rebalance_leave_needed();
+  } else if ((now.rebalance == REVOKING_PARTITION) && now.callback_running && now.leaving && (now.lost ||
+      !now.keeps) && (now.identity != member)) {
+    /* REVOKING_PARTITION.partitions_revoked.7 [C7 L1] */
+    now.rebalance = UNJOINED;
+    /* shrink */
+    now.owned = now.keeps;
+    now.lost = 0;
+    now.callback_running = 0;
+    /* forget_identity */
+    now.identity = none;
+    now.unwanted = 0;
+    /* leave */
+    now.leaving = 0;
+    now.subscribed = 0;
+    now.polled = 0;
+    now.fenced = 0;
+    now.join_backoff = 0;
+    now.follow_up = 0;
+    now.commit_step = none;
+    now.preparing = 0;
+    now.will_own = 0;
+    now.keeps = 0;
+    if ((now.fault == none) && !now.pending_said) {
+      now.fault = paused_before_revoked;
+    }
+    now.pending_said = 0;
+    now.added_said = 0;
+    now.removal_due = 0;
+    now.commit_done = now.commit_done && now.unwanted;
+    if ((now.fault == none) && !now.leave_asked) {
+      now.fault = leaves_if_asked;
+    }
+    now.leave_asked = 0;
+    now.replaced = 0;
+    now.left = 1;
+    now.call_out = none;
+    now.generation_unused = 0;
+    now.commit_out = 0;
+    now.may_join = 0;
+    now.rejoin_due = 0;
+    rebalance_leave_needed();
   } else if ((now.rebalance == REVOKING_PARTITION) && !now.callback_running) {
-    /* REVOKING_PARTITION.partitions_revoked.7 [Q1] */
+    /* REVOKING_PARTITION.partitions_revoked.8 [Q1] */
     if (now.fault == none) {
       now.fault = illegal_event;
     }
@@ -5418,32 +5470,6 @@ c_code { static void rebalance_leave_requested(void) {
     now.may_join = 0;
     now.rejoin_due = 0;
     rebalance_leave_needed();
-  } else if ((now.rebalance == ASSIGNING_PARTITIONS) && !now.owned) {
-    /* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3] */
-    now.rebalance = UNJOINED;
-    /* leave */
-    now.leaving = 0;
-    now.subscribed = 0;
-    now.polled = 0;
-    now.fenced = 0;
-    now.join_backoff = 0;
-    now.follow_up = 0;
-    now.commit_step = none;
-    now.preparing = 0;
-    now.will_own = 0;
-    now.keeps = 0;
-    if ((now.fault == none) && !now.leave_asked) {
-      now.fault = leaves_if_asked;
-    }
-    now.leave_asked = 0;
-    now.replaced = 0;
-    now.left = 1;
-    now.call_out = none;
-    now.generation_unused = 0;
-    now.commit_out = 0;
-    now.may_join = 0;
-    now.rejoin_due = 0;
-    rebalance_leave_needed();
   } else if ((now.rebalance == PREPARE_REVOCATION) && !now.owned) {
     /* PREPARE_REVOCATION.leave_requested.2 [L1 L2 L3] */
     now.rebalance = UNJOINED;
@@ -5548,8 +5574,66 @@ c_code { static void rebalance_leave_requested(void) {
     now.may_join = 0;
     now.rejoin_due = 0;
     rebalance_leave_needed();
+  } else if ((now.rebalance == ASSIGNING_PARTITIONS) && !now.owned && (now.identity == member)) {
+    /* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3] */
+    now.rebalance = UNJOINED;
+    /* leave */
+    now.leaving = 0;
+    now.subscribed = 0;
+    now.polled = 0;
+    now.fenced = 0;
+    now.join_backoff = 0;
+    now.follow_up = 0;
+    now.commit_step = none;
+    now.preparing = 0;
+    now.will_own = 0;
+    now.keeps = 0;
+    if ((now.fault == none) && !now.leave_asked) {
+      now.fault = leaves_if_asked;
+    }
+    now.leave_asked = 0;
+    now.replaced = 0;
+    now.left = 1;
+    now.call_out = none;
+    now.generation_unused = 0;
+    now.commit_out = 0;
+    now.may_join = 0;
+    now.rejoin_due = 0;
+    rebalance_leave_needed();
+  } else if ((now.rebalance == ASSIGNING_PARTITIONS) && !now.owned && (now.identity != member)) {
+    /* ASSIGNING_PARTITIONS.leave_requested.4 [L1 L2 L3] */
+    now.rebalance = UNJOINED;
+    /* forget_identity */
+    now.identity = none;
+    now.unwanted = 0;
+    /* leave */
+    now.leaving = 0;
+    now.subscribed = 0;
+    now.polled = 0;
+    now.fenced = 0;
+    now.join_backoff = 0;
+    now.follow_up = 0;
+    now.commit_step = none;
+    now.preparing = 0;
+    now.will_own = 0;
+    now.keeps = 0;
+    if ((now.fault == none) && !now.leave_asked) {
+      now.fault = leaves_if_asked;
+    }
+    now.leave_asked = 0;
+    now.replaced = 0;
+    now.left = 1;
+    now.call_out = none;
+    now.generation_unused = 0;
+    now.commit_out = 0;
+    now.may_join = 0;
+    now.rejoin_due = 0;
+    rebalance_leave_needed();
   } else if ((now.rebalance == UNJOINED) && (now.subscribed || (now.identity != none))) {
     /* UNJOINED.leave_requested.1 [L1 L2 L3] */
+    /* forget_identity */
+    now.identity = none;
+    now.unwanted = 0;
     /* leave */
     now.leaving = 0;
     now.subscribed = 0;
@@ -6040,6 +6124,7 @@ active proctype system() {
             connection_started();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6063,6 +6148,7 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             now.lookup_out = 0;
             now.may_join = 0;
             now.replaced = 0;
@@ -6074,6 +6160,7 @@ active proctype system() {
             connection_stopped();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6089,6 +6176,7 @@ active proctype system() {
             connection_subscribed_to_topics();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6110,6 +6198,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6124,6 +6213,7 @@ active proctype system() {
             timeouts_poll_raised();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6139,6 +6229,7 @@ active proctype system() {
             connection_subscription_changed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6154,6 +6245,7 @@ active proctype system() {
             connection_subscription_changed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6169,6 +6261,7 @@ active proctype system() {
             connection_subscription_changed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6184,6 +6277,7 @@ active proctype system() {
             connection_subscription_changed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6199,6 +6293,7 @@ active proctype system() {
             connection_rejoin_requested();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6216,14 +6311,16 @@ active proctype system() {
             now.commit_done = 0;
             now.join_rests = 0;
             now.stays = now.stays && now.revoke_due;
+            now.kept = now.kept || ((now.given == id) && now.owned);
             rebalance_leave_requested();
             connection_leave_requested();
             timeouts_turn_ended();
             if ((now.fault == none) && !(!now.left || now.said_goodbye || now.static_ ||
-                (now.given == none) || !now.coordinator_known)) {
+                (now.given == none) || now.kept || !now.coordinator_known)) {
               now.fault = goodbye_is_said;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6239,6 +6336,7 @@ active proctype system() {
             rebalance_callback_started();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6266,10 +6364,11 @@ active proctype system() {
               now.fault = lost_by_losing;
             }
             if ((now.fault == none) && !(!now.left || now.said_goodbye || now.static_ ||
-                (now.given == none) || !now.coordinator_known)) {
+                (now.given == none) || now.kept || !now.coordinator_known)) {
               now.fault = goodbye_is_said;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6288,6 +6387,7 @@ active proctype system() {
               now.fault = assigned_is_enabled;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6303,6 +6403,7 @@ active proctype system() {
             connection_commit_or_fetch_asked();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6318,6 +6419,7 @@ active proctype system() {
             connection_asks_settled();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6342,6 +6444,7 @@ active proctype system() {
               now.fault = stalled_member_leaves;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6363,6 +6466,7 @@ active proctype system() {
             connection_lookup_retriable(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6388,6 +6492,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6415,6 +6520,7 @@ active proctype system() {
             rebalance_join_accepted(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6440,6 +6546,7 @@ active proctype system() {
             rebalance_join_member_id_required(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6464,6 +6571,7 @@ active proctype system() {
             rebalance_join_rebalance_in_progress(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6492,9 +6600,11 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             rebalance_join_unknown_member(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6520,6 +6630,7 @@ active proctype system() {
             rebalance_join_coordinator_loading(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6549,6 +6660,7 @@ active proctype system() {
               now.fault = suspect_is_forgotten;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6577,6 +6689,7 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             now.may_join = 0;
             now.replaced = 1;
             rebalance_join_fenced(1);
@@ -6585,6 +6698,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6613,6 +6727,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6640,6 +6755,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6661,6 +6777,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6682,6 +6799,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6703,6 +6821,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6724,6 +6843,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6745,6 +6865,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6766,6 +6887,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6787,6 +6909,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6808,6 +6931,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6829,6 +6953,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6850,6 +6975,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6871,6 +6997,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6892,6 +7019,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6913,6 +7041,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6934,6 +7063,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6955,6 +7085,7 @@ active proctype system() {
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -6977,6 +7108,7 @@ active proctype system() {
             rebalance_sync_rebalance_in_progress(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7003,9 +7135,11 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             rebalance_sync_unknown_member(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7024,17 +7158,22 @@ active proctype system() {
            !(rebalance == PREPARING_REBALANCE) && !(rebalance == PREPARE_REVOCATION) &&
            !(rebalance == PARTITION_REVOKED) && !(rebalance == STABLE) &&
            !(rebalance == REVOKING_PARTITION) && !(rebalance == ASSIGNING_PARTITIONS) -> c_code {
-            now.call_out = none;
-            now.generation_unused = 0;
-            now.heartbeat_out = 0;
-            now.commit_out = 0;
-            now.in_group = 0;
-            now.commit_rests = 0;
-            now.commit_done = 0;
-            now.given = ((now.given != none) ? id : none);
+            {
+              int new1 = now.given != none;
+              now.call_out = none;
+              now.generation_unused = 0;
+              now.heartbeat_out = 0;
+              now.commit_out = 0;
+              now.in_group = 0;
+              now.commit_rests = 0;
+              now.commit_done = 0;
+              now.given = ((now.given != none) ? id : none);
+              now.kept = new1;
+            }
             rebalance_sync_illegal_generation(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7062,6 +7201,7 @@ active proctype system() {
               now.fault = suspect_is_forgotten;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7088,6 +7228,7 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             now.may_join = 0;
             now.replaced = 1;
             rebalance_sync_fenced(1);
@@ -7096,6 +7237,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7122,6 +7264,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7142,6 +7285,7 @@ active proctype system() {
             timeouts_heartbeat_ok(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7167,6 +7311,7 @@ active proctype system() {
             rebalance_heartbeat_rebalance_in_progress(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7194,10 +7339,12 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             timeouts_heartbeat_unknown_member(1);
             rebalance_heartbeat_unknown_member(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7217,18 +7364,23 @@ active proctype system() {
            !(timeouts == IDLE) && !(rebalance == UNJOINED) && !((rebalance == PREPARING_REBALANCE) &&
            !((identity == member) && (join_backoff || !polled))) && !((rebalance == REVOKING_PARTITION) &&
            (identity != member)) && !((rebalance == ASSIGNING_PARTITIONS) && (identity != member)) -> c_code {
-            now.call_out = none;
-            now.generation_unused = 0;
-            now.heartbeat_out = 0;
-            now.commit_out = 0;
-            now.in_group = 0;
-            now.commit_rests = 0;
-            now.commit_done = 0;
-            now.given = ((now.given != none) ? id : none);
+            {
+              int new1 = now.given != none;
+              now.call_out = none;
+              now.generation_unused = 0;
+              now.heartbeat_out = 0;
+              now.commit_out = 0;
+              now.in_group = 0;
+              now.commit_rests = 0;
+              now.commit_done = 0;
+              now.given = ((now.given != none) ? id : none);
+              now.kept = new1;
+            }
             timeouts_heartbeat_illegal_generation(1);
             rebalance_heartbeat_illegal_generation(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7256,6 +7408,7 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             now.may_join = 0;
             now.replaced = 1;
             timeouts_heartbeat_fenced(1);
@@ -7265,6 +7418,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7290,6 +7444,7 @@ active proctype system() {
               now.fault = suspect_is_forgotten;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7311,6 +7466,7 @@ active proctype system() {
             timeouts_heartbeat_retriable(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7335,6 +7491,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7368,6 +7525,7 @@ active proctype system() {
             rebalance_commit_settled(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7401,6 +7559,7 @@ active proctype system() {
             rebalance_commit_retriable(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7438,6 +7597,7 @@ active proctype system() {
               now.fault = suspect_is_forgotten;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7476,6 +7636,7 @@ active proctype system() {
             rebalance_commit_rebalance_in_progress(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7513,9 +7674,11 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             rebalance_commit_unknown_member(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7545,17 +7708,22 @@ active proctype system() {
            ((commit_step == out) || ((commit_step == none) && owned && (identity == member))))) &&
            !((rebalance == ASSIGNING_PARTITIONS) && !(coordinator_known && ((commit_step == out) ||
            ((commit_step == none) && owned && (identity == member))))) -> c_code {
-            now.call_out = none;
-            now.generation_unused = 0;
-            now.heartbeat_out = 0;
-            now.commit_out = 0;
-            now.in_group = 0;
-            now.commit_rests = 0;
-            now.commit_done = 0;
-            now.given = ((now.given != none) ? id : none);
+            {
+              int new1 = now.given != none;
+              now.call_out = none;
+              now.generation_unused = 0;
+              now.heartbeat_out = 0;
+              now.commit_out = 0;
+              now.in_group = 0;
+              now.commit_rests = 0;
+              now.commit_done = 0;
+              now.given = ((now.given != none) ? id : none);
+              now.kept = new1;
+            }
             rebalance_commit_illegal_generation(1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7593,6 +7761,7 @@ active proctype system() {
             now.commit_rests = 0;
             now.commit_done = 0;
             now.given = none;
+            now.kept = 0;
             now.may_join = 0;
             now.replaced = 1;
             rebalance_commit_fenced(1);
@@ -7601,6 +7770,7 @@ active proctype system() {
               now.fault = errors_are_told;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7624,6 +7794,7 @@ active proctype system() {
               now.fault = suspect_is_forgotten;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7638,6 +7809,7 @@ active proctype system() {
             timeouts_heartbeat_due();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7655,6 +7827,7 @@ active proctype system() {
               now.fault = suspect_is_forgotten;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7673,6 +7846,7 @@ active proctype system() {
               now.fault = stalled_member_leaves;
             }
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7687,6 +7861,7 @@ active proctype system() {
             rebalance_join_backoff_elapsed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7701,6 +7876,7 @@ active proctype system() {
             connection_lookup_backoff_elapsed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7715,6 +7891,7 @@ active proctype system() {
             rebalance_commit_backoff_elapsed();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;
@@ -7731,6 +7908,7 @@ active proctype system() {
             rebalance_commit_deadline_expired();
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
+            now.kept = now.kept && !now.left;
             now.raised = 0;
             now.said_goodbye = 0;
             now.left = 0;

@@ -26,7 +26,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model ec6ffa67ca6386b5afa2dec4ead3ae158379d6c375ed0699a299701398b65c3a
+// Model 3959e150c4fd87104f719abf68dd40e6e4bf62113b30e44665a7dab191efe3db
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -1618,7 +1618,7 @@ c_code { static void rebalance_partitions_revoked(int i) {
     now.lost[i] = 0;
     now.callback_running[i] = 0;
   } else if ((now.rebalance[i] == REVOKING_PARTITION) && now.callback_running[i] && now.leaving[i] &&
-      (now.lost[i] || !now.keeps[i])) {
+      (now.lost[i] || !now.keeps[i]) && (now.identity[i] == member)) {
     /* REVOKING_PARTITION.partitions_revoked.6 [C7 L1] */
     now.rebalance[i] = UNJOINED;
     /* shrink */
@@ -1627,6 +1627,38 @@ c_code { static void rebalance_partitions_revoked(int i) {
     for (int p = 1; p <= PARTITIONS; p++) {
       now.owns[AT(i, p)] = now.keeps[i] && now.owns[AT(i, p)] && now.will_have[AT(i, p)];
     }
+    /* leave */
+    now.leaving[i] = 0;
+    now.subscribed[i] = 0;
+    now.polled[i] = 0;
+    now.fenced[i] = 0;
+    now.join_backoff[i] = 0;
+    now.follow_up[i] = 0;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.keeps[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+    rebalance_leave_needed(i);
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && now.callback_running[i] && now.leaving[i] &&
+      (now.lost[i] || !now.keeps[i]) && (now.identity[i] != member)) {
+    /* REVOKING_PARTITION.partitions_revoked.7 [C7 L1] */
+    now.rebalance[i] = UNJOINED;
+    /* shrink */
+    now.lost[i] = 0;
+    now.callback_running[i] = 0;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.owns[AT(i, p)] = now.keeps[i] && now.owns[AT(i, p)] && now.will_have[AT(i, p)];
+    }
+    /* forget_identity */
+    now.identity[i] = none;
+    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
+    now.registered[i] = absent;
+    now.leader = ((now.leader == i) ? 0 : now.leader);
+    now.call[i] = none;
+    now.beat[i] = none;
     /* leave */
     now.leaving[i] = 0;
     now.subscribed[i] = 0;
@@ -1678,7 +1710,7 @@ c_code { static void rebalance_partitions_revoked(int i) {
       now.fault = illegal_event;
     }
   } else if ((now.rebalance[i] == REVOKING_PARTITION) && !now.callback_running[i]) {
-    /* REVOKING_PARTITION.partitions_revoked.7 [Q1] */
+    /* REVOKING_PARTITION.partitions_revoked.8 [Q1] */
     if (now.fault == none) {
       now.fault = illegal_event;
     }
@@ -2230,24 +2262,6 @@ c_code { static void rebalance_leave_requested(int i) {
       now.will_have[AT(i, p)] = 0;
     }
     rebalance_leave_needed(i);
-  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
-    /* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3] */
-    now.rebalance[i] = UNJOINED;
-    /* leave */
-    now.leaving[i] = 0;
-    now.subscribed[i] = 0;
-    now.polled[i] = 0;
-    now.fenced[i] = 0;
-    now.join_backoff[i] = 0;
-    now.follow_up[i] = 0;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.keeps[i] = 0;
-    now.call[i] = none;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.will_have[AT(i, p)] = 0;
-    }
-    rebalance_leave_needed(i);
   } else if ((now.rebalance[i] == PREPARE_REVOCATION) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
     /* PREPARE_REVOCATION.leave_requested.2 [L1 L2 L3] */
     now.rebalance[i] = UNJOINED;
@@ -2320,8 +2334,60 @@ c_code { static void rebalance_leave_requested(int i) {
       now.will_have[AT(i, p)] = 0;
     }
     rebalance_leave_needed(i);
+  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)]) &&
+      (now.identity[i] == member)) {
+    /* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3] */
+    now.rebalance[i] = UNJOINED;
+    /* leave */
+    now.leaving[i] = 0;
+    now.subscribed[i] = 0;
+    now.polled[i] = 0;
+    now.fenced[i] = 0;
+    now.join_backoff[i] = 0;
+    now.follow_up[i] = 0;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.keeps[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+    rebalance_leave_needed(i);
+  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)]) &&
+      (now.identity[i] != member)) {
+    /* ASSIGNING_PARTITIONS.leave_requested.4 [L1 L2 L3] */
+    now.rebalance[i] = UNJOINED;
+    /* forget_identity */
+    now.identity[i] = none;
+    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
+    now.registered[i] = absent;
+    now.leader = ((now.leader == i) ? 0 : now.leader);
+    now.call[i] = none;
+    now.beat[i] = none;
+    /* leave */
+    now.leaving[i] = 0;
+    now.subscribed[i] = 0;
+    now.polled[i] = 0;
+    now.fenced[i] = 0;
+    now.join_backoff[i] = 0;
+    now.follow_up[i] = 0;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.keeps[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+    rebalance_leave_needed(i);
   } else if ((now.rebalance[i] == UNJOINED) && (now.subscribed[i] || (now.identity[i] != none))) {
     /* UNJOINED.leave_requested.1 [L1 L2 L3] */
+    /* forget_identity */
+    now.identity[i] = none;
+    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
+    now.registered[i] = absent;
+    now.leader = ((now.leader == i) ? 0 : now.leader);
+    now.call[i] = none;
+    now.beat[i] = none;
     /* leave */
     now.leaving[i] = 0;
     now.subscribed[i] = 0;

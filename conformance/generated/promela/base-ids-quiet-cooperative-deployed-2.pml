@@ -27,7 +27,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 3918f5e92c38cae1107c71a178136ef2e03dedf8b45dd7ad61bca4d81e38d10d
+// Model 80c46d80f02c4476e97a0576cf45ad01f3c76d5f0723b37810bb7bf031b7dd90
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -1644,7 +1644,7 @@ c_code { static void rebalance_partitions_revoked(int i) {
     now.lost[i] = 0;
     now.callback_running[i] = 0;
   } else if ((now.rebalance[i] == REVOKING_PARTITION) && now.callback_running[i] && now.leaving[i] &&
-      (now.lost[i] || !now.keeps[i])) {
+      (now.lost[i] || !now.keeps[i]) && (now.identity[i] == member)) {
     /* REVOKING_PARTITION.partitions_revoked.6 [C7 L1] */
     now.rebalance[i] = UNJOINED;
     /* shrink */
@@ -1653,6 +1653,38 @@ c_code { static void rebalance_partitions_revoked(int i) {
     for (int p = 1; p <= PARTITIONS; p++) {
       now.owns[AT(i, p)] = now.keeps[i] && now.owns[AT(i, p)] && now.will_have[AT(i, p)];
     }
+    /* leave */
+    now.leaving[i] = 0;
+    now.subscribed[i] = 0;
+    now.polled[i] = 0;
+    now.fenced[i] = 0;
+    now.join_backoff[i] = 0;
+    now.follow_up[i] = 0;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.keeps[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+    rebalance_leave_needed(i);
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && now.callback_running[i] && now.leaving[i] &&
+      (now.lost[i] || !now.keeps[i]) && (now.identity[i] != member)) {
+    /* REVOKING_PARTITION.partitions_revoked.7 [C7 L1] */
+    now.rebalance[i] = UNJOINED;
+    /* shrink */
+    now.lost[i] = 0;
+    now.callback_running[i] = 0;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.owns[AT(i, p)] = now.keeps[i] && now.owns[AT(i, p)] && now.will_have[AT(i, p)];
+    }
+    /* forget_identity */
+    now.identity[i] = none;
+    now.forgotten[i] = ((now.registered[i] == pending) ? pending : ((now.registered[i] != absent) ? member : now.forgotten[i]));
+    now.registered[i] = absent;
+    now.leader = ((now.leader == i) ? 0 : now.leader);
+    now.call[i] = none;
+    now.beat[i] = none;
     /* leave */
     now.leaving[i] = 0;
     now.subscribed[i] = 0;
@@ -1704,7 +1736,7 @@ c_code { static void rebalance_partitions_revoked(int i) {
       now.fault = illegal_event;
     }
   } else if ((now.rebalance[i] == REVOKING_PARTITION) && !now.callback_running[i]) {
-    /* REVOKING_PARTITION.partitions_revoked.7 [Q1] */
+    /* REVOKING_PARTITION.partitions_revoked.8 [Q1] */
     if (now.fault == none) {
       now.fault = illegal_event;
     }

@@ -26,7 +26,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 221943a904f075a2e361b137aea34947407b6b01bdb41269eb58183af565b987
+// Model a090d9108a02e1ded7fd603fe55e32355a6f24ada4192ea4bf14966d158aa8bc
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -1766,7 +1766,7 @@ c_code { static void rebalance_partitions_revoked(int i) {
     now.lost[i] = 0;
     now.callback_running[i] = 0;
   } else if ((now.rebalance[i] == REVOKING_PARTITION) && now.callback_running[i] && now.leaving[i] &&
-      (now.lost[i] || !now.keeps[i])) {
+      (now.lost[i] || !now.keeps[i]) && (now.identity[i] == member)) {
     /* REVOKING_PARTITION.partitions_revoked.6 [C7 L1] */
     now.rebalance[i] = UNJOINED;
     /* shrink */
@@ -1775,6 +1775,40 @@ c_code { static void rebalance_partitions_revoked(int i) {
     for (int p = 1; p <= PARTITIONS; p++) {
       now.owns[AT(i, p)] = now.keeps[i] && now.owns[AT(i, p)] && now.will_have[AT(i, p)];
     }
+    /* leave */
+    now.leaving[i] = 0;
+    now.subscribed[i] = 0;
+    now.polled[i] = 0;
+    now.fenced[i] = 0;
+    now.join_backoff[i] = 0;
+    now.follow_up[i] = 0;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.keeps[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+    rebalance_leave_needed(i);
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && now.callback_running[i] && now.leaving[i] &&
+      (now.lost[i] || !now.keeps[i]) && (now.identity[i] != member)) {
+    /* REVOKING_PARTITION.partitions_revoked.7 [C7 L1] */
+    now.rebalance[i] = UNJOINED;
+    /* shrink */
+    now.lost[i] = 0;
+    now.callback_running[i] = 0;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.owns[AT(i, p)] = now.keeps[i] && now.owns[AT(i, p)] && now.will_have[AT(i, p)];
+    }
+    /* forget_identity */
+    now.identity[i] = none;
+    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
+    now.registered[i] = absent;
+    now.leader = ((now.leader == i) ? 0 : now.leader);
+    now.forgotten_stored[i] = now.stored[i] || now.forgotten_stored[i];
+    now.stored[i] = 0;
+    now.call[i] = none;
+    now.beat[i] = none;
     /* leave */
     now.leaving[i] = 0;
     now.subscribed[i] = 0;
@@ -1826,7 +1860,7 @@ c_code { static void rebalance_partitions_revoked(int i) {
       now.fault = illegal_event;
     }
   } else if ((now.rebalance[i] == REVOKING_PARTITION) && !now.callback_running[i]) {
-    /* REVOKING_PARTITION.partitions_revoked.7 [Q1] */
+    /* REVOKING_PARTITION.partitions_revoked.8 [Q1] */
     if (now.fault == none) {
       now.fault = illegal_event;
     }
@@ -2672,24 +2706,6 @@ c_code { static void rebalance_leave_requested(int i) {
       now.will_have[AT(i, p)] = 0;
     }
     rebalance_leave_needed(i);
-  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
-    /* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3] */
-    now.rebalance[i] = UNJOINED;
-    /* leave */
-    now.leaving[i] = 0;
-    now.subscribed[i] = 0;
-    now.polled[i] = 0;
-    now.fenced[i] = 0;
-    now.join_backoff[i] = 0;
-    now.follow_up[i] = 0;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.keeps[i] = 0;
-    now.call[i] = none;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.will_have[AT(i, p)] = 0;
-    }
-    rebalance_leave_needed(i);
   } else if ((now.rebalance[i] == PREPARE_REVOCATION) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
     /* PREPARE_REVOCATION.leave_requested.2 [L1 L2 L3] */
     now.rebalance[i] = UNJOINED;
@@ -2762,8 +2778,64 @@ c_code { static void rebalance_leave_requested(int i) {
       now.will_have[AT(i, p)] = 0;
     }
     rebalance_leave_needed(i);
+  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)]) &&
+      (now.identity[i] == member)) {
+    /* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3] */
+    now.rebalance[i] = UNJOINED;
+    /* leave */
+    now.leaving[i] = 0;
+    now.subscribed[i] = 0;
+    now.polled[i] = 0;
+    now.fenced[i] = 0;
+    now.join_backoff[i] = 0;
+    now.follow_up[i] = 0;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.keeps[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+    rebalance_leave_needed(i);
+  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)]) &&
+      (now.identity[i] != member)) {
+    /* ASSIGNING_PARTITIONS.leave_requested.4 [L1 L2 L3] */
+    now.rebalance[i] = UNJOINED;
+    /* forget_identity */
+    now.identity[i] = none;
+    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
+    now.registered[i] = absent;
+    now.leader = ((now.leader == i) ? 0 : now.leader);
+    now.forgotten_stored[i] = now.stored[i] || now.forgotten_stored[i];
+    now.stored[i] = 0;
+    now.call[i] = none;
+    now.beat[i] = none;
+    /* leave */
+    now.leaving[i] = 0;
+    now.subscribed[i] = 0;
+    now.polled[i] = 0;
+    now.fenced[i] = 0;
+    now.join_backoff[i] = 0;
+    now.follow_up[i] = 0;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.keeps[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+    rebalance_leave_needed(i);
   } else if ((now.rebalance[i] == UNJOINED) && (now.subscribed[i] || (now.identity[i] != none))) {
     /* UNJOINED.leave_requested.1 [L1 L2 L3] */
+    /* forget_identity */
+    now.identity[i] = none;
+    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
+    now.registered[i] = absent;
+    now.leader = ((now.leader == i) ? 0 : now.leader);
+    now.forgotten_stored[i] = now.stored[i] || now.forgotten_stored[i];
+    now.stored[i] = 0;
+    now.call[i] = none;
+    now.beat[i] = none;
     /* leave */
     now.leaving[i] = 0;
     now.subscribed[i] = 0;

@@ -17,7 +17,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 2c0a139d8cf4641bf35679dcb1daff6823aac63ad6c34902d0547c4746d6c7a1
+\* Model 964cb354be1b69d8072e148030792652e71ee5caee19173d9b12105d5cfc36ee
 EXTENDS Naturals, TLC
 
 Members == 1 .. 1
@@ -109,6 +109,8 @@ TypeOK ==
     /\ state.raised \in {FALSE, TRUE}
     \* what the coordinator gave it, and nothing has ended: a member id, or that and a generation
     /\ state.given \in {"none", "id", "member"}
+    \* its member id is what a lost generation has left it, and no JoinGroup has been sent with it since
+    /\ state.kept \in {FALSE, TRUE}
     \* a LeaveGroup has been sent by what happens now
     /\ state.said_goodbye \in {FALSE, TRUE}
     \* the member has left, in words or in silence, by what happens now
@@ -207,6 +209,7 @@ Init ==
              replaced |-> FALSE,
              raised |-> FALSE,
              given |-> "none",
+             kept |-> FALSE,
              said_goodbye |-> FALSE,
              left |-> FALSE,
              stalled |-> FALSE,
@@ -758,7 +761,8 @@ RebalancePollLimitReached(s) ==
                         s2 == IF s1.fault = "none" /\ ~s1.coordinator_known
                               THEN [s1 EXCEPT !.fault = "to-a-known-coordinator"]
                               ELSE s1
-                        s3 == IF s2.fault = "none" /\ ~(s2.given /= "none" /\ ~s2.said_goodbye)
+                        s3 == IF /\ s2.fault = "none"
+                                 /\ ~(s2.given /= "none" /\ ~s2.kept /\ ~s2.said_goodbye)
                               THEN [s2 EXCEPT !.fault = "leave-once"]
                               ELSE s2
                         s4 == IF s3.fault = "none" /\ ~(~s3.static)
@@ -805,7 +809,8 @@ RebalancePollLimitReached(s) ==
                         s8 == IF s7.fault = "none" /\ ~s7.coordinator_known
                               THEN [s7 EXCEPT !.fault = "to-a-known-coordinator"]
                               ELSE s7
-                        s9 == IF s8.fault = "none" /\ ~(s8.given /= "none" /\ ~s8.said_goodbye)
+                        s9 == IF /\ s8.fault = "none"
+                                 /\ ~(s8.given /= "none" /\ ~s8.kept /\ ~s8.said_goodbye)
                               THEN [s8 EXCEPT !.fault = "leave-once"]
                               ELSE s8
                         s10 == IF s9.fault = "none" /\ ~(~s9.static)
@@ -852,7 +857,8 @@ RebalancePollLimitReached(s) ==
                         s14 == IF s13.fault = "none" /\ ~s13.coordinator_known
                                THEN [s13 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s13
-                        s15 == IF s14.fault = "none" /\ ~(s14.given /= "none" /\ ~s14.said_goodbye)
+                        s15 == IF /\ s14.fault = "none"
+                                  /\ ~(s14.given /= "none" /\ ~s14.kept /\ ~s14.said_goodbye)
                                THEN [s14 EXCEPT !.fault = "leave-once"]
                                ELSE s14
                         s16 == IF s15.fault = "none" /\ ~(~s15.static)
@@ -899,7 +905,8 @@ RebalancePollLimitReached(s) ==
                         s20 == IF s19.fault = "none" /\ ~s19.coordinator_known
                                THEN [s19 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s19
-                        s21 == IF s20.fault = "none" /\ ~(s20.given /= "none" /\ ~s20.said_goodbye)
+                        s21 == IF /\ s20.fault = "none"
+                                  /\ ~(s20.given /= "none" /\ ~s20.kept /\ ~s20.said_goodbye)
                                THEN [s20 EXCEPT !.fault = "leave-once"]
                                ELSE s20
                         s22 == IF s21.fault = "none" /\ ~(~s21.static)
@@ -946,7 +953,8 @@ RebalancePollLimitReached(s) ==
                         s26 == IF s25.fault = "none" /\ ~s25.coordinator_known
                                THEN [s25 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s25
-                        s27 == IF s26.fault = "none" /\ ~(s26.given /= "none" /\ ~s26.said_goodbye)
+                        s27 == IF /\ s26.fault = "none"
+                                  /\ ~(s26.given /= "none" /\ ~s26.kept /\ ~s26.said_goodbye)
                                THEN [s26 EXCEPT !.fault = "leave-once"]
                                ELSE s26
                         s28 == IF s27.fault = "none" /\ ~(~s27.static)
@@ -998,7 +1006,8 @@ RebalancePollLimitReached(s) ==
                         s32 == IF s31.fault = "none" /\ ~s31.coordinator_known
                                THEN [s31 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s31
-                        s33 == IF s32.fault = "none" /\ ~(s32.given /= "none" /\ ~s32.said_goodbye)
+                        s33 == IF /\ s32.fault = "none"
+                                  /\ ~(s32.given /= "none" /\ ~s32.kept /\ ~s32.said_goodbye)
                                THEN [s32 EXCEPT !.fault = "leave-once"]
                                ELSE s32
                         s34 == IF s33.fault = "none" /\ ~(~s33.static)
@@ -1038,7 +1047,8 @@ RebalancePollLimitReached(s) ==
                         s38 == IF s37.fault = "none" /\ ~s37.coordinator_known
                                THEN [s37 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s37
-                        s39 == IF s38.fault = "none" /\ ~(s38.given /= "none" /\ ~s38.said_goodbye)
+                        s39 == IF /\ s38.fault = "none"
+                                  /\ ~(s38.given /= "none" /\ ~s38.kept /\ ~s38.said_goodbye)
                                THEN [s38 EXCEPT !.fault = "leave-once"]
                                ELSE s38
                         s40 == IF s39.fault = "none" /\ ~(~s39.static)
@@ -1080,7 +1090,8 @@ RebalancePollLimitReached(s) ==
                         s44 == IF s43.fault = "none" /\ ~s43.coordinator_known
                                THEN [s43 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s43
-                        s45 == IF s44.fault = "none" /\ ~(s44.given /= "none" /\ ~s44.said_goodbye)
+                        s45 == IF /\ s44.fault = "none"
+                                  /\ ~(s44.given /= "none" /\ ~s44.kept /\ ~s44.said_goodbye)
                                THEN [s44 EXCEPT !.fault = "leave-once"]
                                ELSE s44
                         s46 == IF s45.fault = "none" /\ ~(~s45.static)
@@ -1314,7 +1325,8 @@ RebalanceJoinNeeded(s) ==
                     IN  [s10 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
-                                    !.rejoin_due = FALSE]
+                                    !.rejoin_due = FALSE,
+                                    !.kept = FALSE]
                ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.join_needed.1 [J1 J7 D4 H3]
@@ -1359,7 +1371,8 @@ RebalanceJoinNeeded(s) ==
                     IN  [s20 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
-                                    !.rejoin_due = FALSE]
+                                    !.rejoin_due = FALSE,
+                                    !.kept = FALSE]
                ELSE s
           [] at = "PREPARING_REBALANCE" ->
                \* PREPARING_REBALANCE.join_needed.1 [J1 J2 D4 H3]
@@ -1403,7 +1416,8 @@ RebalanceJoinNeeded(s) ==
                     IN  [s30 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
-                                    !.rejoin_due = FALSE]
+                                    !.rejoin_due = FALSE,
+                                    !.kept = FALSE]
                ELSE s
           [] at = "STABLE" ->
                \* STABLE.join_needed.1 [J1 J2 D4 H3 K1]
@@ -1448,7 +1462,8 @@ RebalanceJoinNeeded(s) ==
                     IN  [s40 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
-                                    !.rejoin_due = FALSE]
+                                    !.rejoin_due = FALSE,
+                                    !.kept = FALSE]
                ELSE s
           [] OTHER -> s
 
@@ -1832,7 +1847,8 @@ RebalanceJoinMemberIdRequired(s, current) ==
                     IN  [s11 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
-                                    !.rejoin_due = FALSE]
+                                    !.rejoin_due = FALSE,
+                                    !.kept = FALSE]
                \* PREPARING_REBALANCE.join_member_id_required.3 [J9]
                ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
                THEN IF s.fault = "none"
@@ -1938,7 +1954,8 @@ RebalanceJoinRebalanceInProgress(s, current) ==
                     IN  [s11 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
-                                    !.rejoin_due = FALSE]
+                                    !.rejoin_due = FALSE,
+                                    !.kept = FALSE]
                \* PREPARING_REBALANCE.join_rebalance_in_progress.3 [J9]
                ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
                THEN IF s.fault = "none"
@@ -2496,7 +2513,8 @@ RebalanceSyncRebalanceInProgress(s, current) ==
                     IN  [s11 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
-                                    !.rejoin_due = FALSE]
+                                    !.rejoin_due = FALSE,
+                                    !.kept = FALSE]
                ELSE s
           [] at = "UNJOINED" ->
                \* UNJOINED.sync_rebalance_in_progress.2 [J9]
@@ -2942,7 +2960,7 @@ RebalanceLeaveNeeded(s) ==
              s2 == IF s1.fault = "none" /\ ~s1.coordinator_known
                    THEN [s1 EXCEPT !.fault = "to-a-known-coordinator"]
                    ELSE s1
-             s3 == IF s2.fault = "none" /\ ~(s2.given /= "none" /\ ~s2.said_goodbye)
+             s3 == IF s2.fault = "none" /\ ~(s2.given /= "none" /\ ~s2.kept /\ ~s2.said_goodbye)
                    THEN [s2 EXCEPT !.fault = "leave-once"]
                    ELSE s2
              s4 == IF s3.fault = "none" /\ ~(~s3.static)
@@ -3117,7 +3135,7 @@ RebalancePartitionsRevoked(s) ==
                                ELSE s28
                     IN  [s29 EXCEPT !.revoke_due = TRUE]
                \* REVOKING_PARTITION.partitions_revoked.6 [C7 L1]
-               ELSE IF s.callback_running /\ s.leaving /\ (s.lost \/ ~s.keeps)
+               ELSE IF s.callback_running /\ s.leaving /\ (s.lost \/ ~s.keeps) /\ s.identity = "member"
                THEN LET s30 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* shrink
                                          !.owned = s.keeps,
@@ -3153,7 +3171,47 @@ RebalancePartitionsRevoked(s) ==
                                            !.may_join = FALSE,
                                            !.rejoin_due = FALSE]
                     IN  RebalanceLeaveNeeded(s34)
-               \* REVOKING_PARTITION.partitions_revoked.7 [Q1]
+               \* REVOKING_PARTITION.partitions_revoked.7 [C7 L1]
+               ELSE IF s.callback_running /\ s.leaving /\ (s.lost \/ ~s.keeps) /\ s.identity /= "member"
+               THEN LET s35 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* shrink
+                                         !.owned = s.keeps,
+                                         !.lost = FALSE,
+                                         !.callback_running = FALSE,
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         !.unwanted = FALSE,
+                                         \* leave
+                                         !.leaving = FALSE,
+                                         !.subscribed = FALSE,
+                                         !.polled = FALSE,
+                                         !.fenced = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.will_own = FALSE,
+                                         !.keeps = FALSE]
+                        s36 == IF s35.fault = "none" /\ ~s35.pending_said
+                               THEN [s35 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s35
+                        s37 == [s36 EXCEPT !.pending_said = FALSE,
+                                           !.added_said = FALSE,
+                                           !.removal_due = FALSE,
+                                           !.commit_done = s36.commit_done /\ s36.unwanted]
+                        s38 == IF s37.fault = "none" /\ ~s37.leave_asked
+                               THEN [s37 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s37
+                        s39 == [s38 EXCEPT !.leave_asked = FALSE,
+                                           !.replaced = FALSE,
+                                           !.left = TRUE,
+                                           !.call_out = "none",
+                                           !.generation_unused = FALSE,
+                                           !.commit_out = FALSE,
+                                           !.may_join = FALSE,
+                                           !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s39)
+               \* REVOKING_PARTITION.partitions_revoked.8 [Q1]
                ELSE IF ~s.callback_running
                THEN IF s.fault = "none"
                     THEN [s EXCEPT !.fault = "illegal-event"]
@@ -5677,7 +5735,7 @@ RebalanceLeaveRequested(s) ==
                                ELSE s43
                     IN  [s44 EXCEPT !.revoke_due = TRUE]
                \* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3]
-               ELSE IF ~s.owned
+               ELSE IF ~s.owned /\ s.identity = "member"
                THEN LET s45 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* leave
                                          !.leaving = FALSE,
@@ -5702,11 +5760,40 @@ RebalanceLeaveRequested(s) ==
                                            !.may_join = FALSE,
                                            !.rejoin_due = FALSE]
                     IN  RebalanceLeaveNeeded(s47)
+               \* ASSIGNING_PARTITIONS.leave_requested.4 [L1 L2 L3]
+               ELSE IF ~s.owned /\ s.identity /= "member"
+               THEN LET s48 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         !.unwanted = FALSE,
+                                         \* leave
+                                         !.leaving = FALSE,
+                                         !.subscribed = FALSE,
+                                         !.polled = FALSE,
+                                         !.fenced = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.will_own = FALSE,
+                                         !.keeps = FALSE]
+                        s49 == IF s48.fault = "none" /\ ~s48.leave_asked
+                               THEN [s48 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s48
+                        s50 == [s49 EXCEPT !.leave_asked = FALSE,
+                                           !.replaced = FALSE,
+                                           !.left = TRUE,
+                                           !.call_out = "none",
+                                           !.generation_unused = FALSE,
+                                           !.commit_out = FALSE,
+                                           !.may_join = FALSE,
+                                           !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s50)
                ELSE s
           [] at = "PREPARING_REBALANCE" ->
                \* PREPARING_REBALANCE.leave_requested.1 [C7 L2 L3]
                IF s.owned
-               THEN LET s48 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+               THEN LET s51 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
                                          !.unwanted = FALSE,
@@ -5721,34 +5808,34 @@ RebalanceLeaveRequested(s) ==
                                          !.join_backoff = FALSE,
                                          !.will_own = FALSE,
                                          !.pending_said = TRUE]
-                        s49 == IF s48.fault = "none" /\ ~(~s48.revoke_due)
-                               THEN [s48 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s48
-                        s50 == IF s49.fault = "none" /\ ~s49.pending_said
-                               THEN [s49 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s49
-                        s51 == IF /\ s50.fault = "none"
-                                  /\ ~(s50.taken \/ s50.lost \/ s50.leaving \/ s50.rejoin_due)
-                               THEN [s50 EXCEPT !.fault = "revoked-for-cause"]
-                               ELSE s50
-                        s52 == IF s51.fault = "none" /\ ~(~(s51.lost \/ s51.leaving) \/ s51.owned)
-                               THEN [s51 EXCEPT !.fault = "lost-was-owned"]
+                        s52 == IF s51.fault = "none" /\ ~(~s51.revoke_due)
+                               THEN [s51 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s51
-                        s53 == IF /\ s52.fault = "none"
-                                  /\ ~(~s52.lost \/ s52.given /= "member" \/ ~s52.assign_due)
-                               THEN [s52 EXCEPT !.fault = "lost-by-losing"]
+                        s53 == IF s52.fault = "none" /\ ~s52.pending_said
+                               THEN [s52 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s52
                         s54 == IF /\ s53.fault = "none"
-                                  /\ ~(\/ s53.commit_done
-                                       \/ ~(s53.auto_commit /\ s53.owned)
-                                       \/ s53.lost
-                                       \/ s53.leaving)
-                               THEN [s53 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(s53.taken \/ s53.lost \/ s53.leaving \/ s53.rejoin_due)
+                               THEN [s53 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s53
-                    IN  [s54 EXCEPT !.revoke_due = TRUE]
+                        s55 == IF s54.fault = "none" /\ ~(~(s54.lost \/ s54.leaving) \/ s54.owned)
+                               THEN [s54 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s54
+                        s56 == IF /\ s55.fault = "none"
+                                  /\ ~(~s55.lost \/ s55.given /= "member" \/ ~s55.assign_due)
+                               THEN [s55 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s55
+                        s57 == IF /\ s56.fault = "none"
+                                  /\ ~(\/ s56.commit_done
+                                       \/ ~(s56.auto_commit /\ s56.owned)
+                                       \/ s56.lost
+                                       \/ s56.leaving)
+                               THEN [s56 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s56
+                    IN  [s57 EXCEPT !.revoke_due = TRUE]
                \* PREPARING_REBALANCE.leave_requested.2 [L1 L2 L3]
                ELSE IF ~s.owned
-               THEN LET s55 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s58 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* leave
                                          !.leaving = FALSE,
                                          !.subscribed = FALSE,
@@ -5760,10 +5847,10 @@ RebalanceLeaveRequested(s) ==
                                          !.preparing = FALSE,
                                          !.will_own = FALSE,
                                          !.keeps = FALSE]
-                        s56 == IF s55.fault = "none" /\ ~s55.leave_asked
-                               THEN [s55 EXCEPT !.fault = "leaves-if-asked"]
-                               ELSE s55
-                        s57 == [s56 EXCEPT !.leave_asked = FALSE,
+                        s59 == IF s58.fault = "none" /\ ~s58.leave_asked
+                               THEN [s58 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s58
+                        s60 == [s59 EXCEPT !.leave_asked = FALSE,
                                            !.replaced = FALSE,
                                            !.left = TRUE,
                                            !.call_out = "none",
@@ -5771,12 +5858,12 @@ RebalanceLeaveRequested(s) ==
                                            !.commit_out = FALSE,
                                            !.may_join = FALSE,
                                            !.rejoin_due = FALSE]
-                    IN  RebalanceLeaveNeeded(s57)
+                    IN  RebalanceLeaveNeeded(s60)
                ELSE s
           [] at = "COMPLETING_REBALANCE" ->
                \* COMPLETING_REBALANCE.leave_requested.1 [C7 L2 L3]
                IF s.owned
-               THEN LET s58 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+               THEN LET s61 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
                                          !.unwanted = FALSE,
@@ -5791,63 +5878,36 @@ RebalanceLeaveRequested(s) ==
                                          !.join_backoff = FALSE,
                                          !.will_own = FALSE,
                                          !.pending_said = TRUE]
-                        s59 == IF s58.fault = "none" /\ ~(~s58.revoke_due)
-                               THEN [s58 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s58
-                        s60 == IF s59.fault = "none" /\ ~s59.pending_said
-                               THEN [s59 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s59
-                        s61 == IF /\ s60.fault = "none"
-                                  /\ ~(s60.taken \/ s60.lost \/ s60.leaving \/ s60.rejoin_due)
-                               THEN [s60 EXCEPT !.fault = "revoked-for-cause"]
-                               ELSE s60
-                        s62 == IF s61.fault = "none" /\ ~(~(s61.lost \/ s61.leaving) \/ s61.owned)
-                               THEN [s61 EXCEPT !.fault = "lost-was-owned"]
+                        s62 == IF s61.fault = "none" /\ ~(~s61.revoke_due)
+                               THEN [s61 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s61
-                        s63 == IF /\ s62.fault = "none"
-                                  /\ ~(~s62.lost \/ s62.given /= "member" \/ ~s62.assign_due)
-                               THEN [s62 EXCEPT !.fault = "lost-by-losing"]
+                        s63 == IF s62.fault = "none" /\ ~s62.pending_said
+                               THEN [s62 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s62
                         s64 == IF /\ s63.fault = "none"
-                                  /\ ~(\/ s63.commit_done
-                                       \/ ~(s63.auto_commit /\ s63.owned)
-                                       \/ s63.lost
-                                       \/ s63.leaving)
-                               THEN [s63 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(s63.taken \/ s63.lost \/ s63.leaving \/ s63.rejoin_due)
+                               THEN [s63 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s63
-                    IN  [s64 EXCEPT !.revoke_due = TRUE]
+                        s65 == IF s64.fault = "none" /\ ~(~(s64.lost \/ s64.leaving) \/ s64.owned)
+                               THEN [s64 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s64
+                        s66 == IF /\ s65.fault = "none"
+                                  /\ ~(~s65.lost \/ s65.given /= "member" \/ ~s65.assign_due)
+                               THEN [s65 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s65
+                        s67 == IF /\ s66.fault = "none"
+                                  /\ ~(\/ s66.commit_done
+                                       \/ ~(s66.auto_commit /\ s66.owned)
+                                       \/ s66.lost
+                                       \/ s66.leaving)
+                               THEN [s66 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s66
+                    IN  [s67 EXCEPT !.revoke_due = TRUE]
                \* COMPLETING_REBALANCE.leave_requested.2 [L1 L2 L3]
                ELSE IF ~s.owned
-               THEN LET s65 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s68 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* leave
                                          !.leaving = FALSE,
-                                         !.subscribed = FALSE,
-                                         !.polled = FALSE,
-                                         !.fenced = FALSE,
-                                         !.join_backoff = FALSE,
-                                         !.follow_up = FALSE,
-                                         !.commit_step = "none",
-                                         !.preparing = FALSE,
-                                         !.will_own = FALSE,
-                                         !.keeps = FALSE]
-                        s66 == IF s65.fault = "none" /\ ~s65.leave_asked
-                               THEN [s65 EXCEPT !.fault = "leaves-if-asked"]
-                               ELSE s65
-                        s67 == [s66 EXCEPT !.leave_asked = FALSE,
-                                           !.replaced = FALSE,
-                                           !.left = TRUE,
-                                           !.call_out = "none",
-                                           !.generation_unused = FALSE,
-                                           !.commit_out = FALSE,
-                                           !.may_join = FALSE,
-                                           !.rejoin_due = FALSE]
-                    IN  RebalanceLeaveNeeded(s67)
-               ELSE s
-          [] at = "UNJOINED" ->
-               \* UNJOINED.leave_requested.1 [L1 L2 L3]
-               IF s.subscribed \/ s.identity /= "none"
-               THEN LET s68 == \* leave
-                               [s EXCEPT !.leaving = FALSE,
                                          !.subscribed = FALSE,
                                          !.polled = FALSE,
                                          !.fenced = FALSE,
@@ -5869,6 +5929,36 @@ RebalanceLeaveRequested(s) ==
                                            !.may_join = FALSE,
                                            !.rejoin_due = FALSE]
                     IN  RebalanceLeaveNeeded(s70)
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.leave_requested.1 [L1 L2 L3]
+               IF s.subscribed \/ s.identity /= "none"
+               THEN LET s71 == \* forget_identity
+                               [s EXCEPT !.identity = "none",
+                                         !.unwanted = FALSE,
+                                         \* leave
+                                         !.leaving = FALSE,
+                                         !.subscribed = FALSE,
+                                         !.polled = FALSE,
+                                         !.fenced = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.will_own = FALSE,
+                                         !.keeps = FALSE]
+                        s72 == IF s71.fault = "none" /\ ~s71.leave_asked
+                               THEN [s71 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s71
+                        s73 == [s72 EXCEPT !.leave_asked = FALSE,
+                                           !.replaced = FALSE,
+                                           !.left = TRUE,
+                                           !.call_out = "none",
+                                           !.generation_unused = FALSE,
+                                           !.commit_out = FALSE,
+                                           !.may_join = FALSE,
+                                           !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s73)
                ELSE s
           [] at = "REVOKING_PARTITION" ->
                \* REVOKING_PARTITION.leave_requested.1 [C7 L2]
@@ -6379,6 +6469,7 @@ Started ==
                     s2 == ConnectionStarted(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6409,6 +6500,7 @@ Stopped ==
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
                                         !.given = "none",
+                                        !.kept = FALSE,
                                         !.lookup_out = FALSE,
                                         !.may_join = FALSE,
                                         !.replaced = FALSE,
@@ -6420,6 +6512,7 @@ Stopped ==
                     s4 == ConnectionStopped(s3)
                     s5 == TimeoutsTurnEnded(s4)
                 IN  [s5 EXCEPT !.given = IF s5.left \/ (s5.stalled /\ s5.static) THEN "none" ELSE s5.given,
+                               !.kept = s5.kept /\ ~s5.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6438,6 +6531,7 @@ SubscribedToTopics ==
                     s3 == ConnectionSubscribedToTopics(s2)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6464,6 +6558,7 @@ ApplicationPolled ==
                           THEN [s5 EXCEPT !.fault = "errors-are-told"]
                           ELSE s5
                 IN  [s6 EXCEPT !.given = IF s6.left \/ (s6.stalled /\ s6.static) THEN "none" ELSE s6.given,
+                               !.kept = s6.kept /\ ~s6.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6480,6 +6575,7 @@ PollRaised ==
                     s2 == TimeoutsPollRaised(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6498,6 +6594,7 @@ SubscriptionChangedNotTakesNotRetains ==
                     s3 == ConnectionSubscriptionChanged(s2)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6516,6 +6613,7 @@ SubscriptionChangedNotTakesRetains ==
                     s3 == ConnectionSubscriptionChanged(s2)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6534,6 +6632,7 @@ SubscriptionChangedTakesNotRetains ==
                     s3 == ConnectionSubscriptionChanged(s2)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6552,6 +6651,7 @@ SubscriptionChangedTakesRetains ==
                     s3 == ConnectionSubscriptionChanged(s2)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6570,6 +6670,7 @@ RejoinRequested ==
                     s3 == ConnectionRejoinRequested(s2)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6589,7 +6690,8 @@ LeaveRequested ==
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
                                         !.join_rests = FALSE,
-                                        !.stays = state.stays /\ state.revoke_due]
+                                        !.stays = state.stays /\ state.revoke_due,
+                                        !.kept = state.kept \/ (state.given = "id" /\ state.owned)]
                     s2 == RebalanceLeaveRequested(s1)
                     s3 == ConnectionLeaveRequested(s2)
                     s4 == TimeoutsTurnEnded(s3)
@@ -6598,10 +6700,12 @@ LeaveRequested ==
                                   \/ s4.said_goodbye
                                   \/ s4.static
                                   \/ s4.given = "none"
+                                  \/ s4.kept
                                   \/ ~s4.coordinator_known)
                           THEN [s4 EXCEPT !.fault = "goodbye-is-said"]
                           ELSE s4
                 IN  [s5 EXCEPT !.given = IF s5.left \/ (s5.stalled /\ s5.static) THEN "none" ELSE s5.given,
+                               !.kept = s5.kept /\ ~s5.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6621,6 +6725,7 @@ CallbackStarted ==
                     s2 == RebalanceCallbackStarted(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6656,10 +6761,12 @@ PartitionsRevoked ==
                                   \/ s5.said_goodbye
                                   \/ s5.static
                                   \/ s5.given = "none"
+                                  \/ s5.kept
                                   \/ ~s5.coordinator_known)
                           THEN [s5 EXCEPT !.fault = "goodbye-is-said"]
                           ELSE s5
                 IN  [s6 EXCEPT !.given = IF s6.left \/ (s6.stalled /\ s6.static) THEN "none" ELSE s6.given,
+                               !.kept = s6.kept /\ ~s6.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6683,6 +6790,7 @@ PartitionsAssigned ==
                           THEN [s3 EXCEPT !.fault = "assigned-is-enabled"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6703,6 +6811,7 @@ CommitOrFetchAsked ==
                     s2 == ConnectionCommitOrFetchAsked(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6719,6 +6828,7 @@ AsksSettled ==
                     s2 == ConnectionAsksSettled(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6749,6 +6859,7 @@ LookupFoundCurrent ==
                           THEN [s3 EXCEPT !.fault = "stalled-member-leaves"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6776,6 +6887,7 @@ LookupRetriableCurrent ==
                     s2 == ConnectionLookupRetriable(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6807,6 +6919,7 @@ LookupFatalCurrent ==
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6842,6 +6955,7 @@ JoinAcceptedCurrent ==
                     s2 == RebalanceJoinAccepted(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6875,6 +6989,7 @@ JoinMemberIdRequiredCurrent ==
                     s2 == RebalanceJoinMemberIdRequired(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6907,6 +7022,7 @@ JoinRebalanceInProgressCurrent ==
                     s2 == RebalanceJoinRebalanceInProgress(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6942,10 +7058,12 @@ JoinUnknownMemberCurrent ==
                                         !.in_group = FALSE,
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
-                                        !.given = "none"]
+                                        !.given = "none",
+                                        !.kept = FALSE]
                     s2 == RebalanceJoinUnknownMember(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6979,6 +7097,7 @@ JoinCoordinatorLoadingCurrent ==
                     s2 == RebalanceJoinCoordinatorLoading(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7016,6 +7135,7 @@ JoinCoordinatorGoneCurrent ==
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7052,6 +7172,7 @@ JoinFencedCurrent ==
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
                                         !.given = "none",
+                                        !.kept = FALSE,
                                         !.may_join = FALSE,
                                         !.replaced = TRUE]
                     s2 == RebalanceJoinFenced(s1, TRUE)
@@ -7060,6 +7181,7 @@ JoinFencedCurrent ==
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7096,6 +7218,7 @@ JoinFatalCurrent ==
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7130,6 +7253,7 @@ SyncAcceptedCurrentNotTakesNotRetainsNotGainsNotFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, FALSE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7157,6 +7281,7 @@ SyncAcceptedCurrentNotTakesNotRetainsNotGainsFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, FALSE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7184,6 +7309,7 @@ SyncAcceptedCurrentNotTakesNotRetainsGainsNotFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, FALSE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7211,6 +7337,7 @@ SyncAcceptedCurrentNotTakesNotRetainsGainsFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, FALSE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7238,6 +7365,7 @@ SyncAcceptedCurrentNotTakesRetainsNotGainsNotFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7265,6 +7393,7 @@ SyncAcceptedCurrentNotTakesRetainsNotGainsFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7292,6 +7421,7 @@ SyncAcceptedCurrentNotTakesRetainsGainsNotFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7319,6 +7449,7 @@ SyncAcceptedCurrentNotTakesRetainsGainsFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7346,6 +7477,7 @@ SyncAcceptedCurrentTakesNotRetainsNotGainsNotFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, FALSE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7373,6 +7505,7 @@ SyncAcceptedCurrentTakesNotRetainsNotGainsFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, FALSE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7400,6 +7533,7 @@ SyncAcceptedCurrentTakesNotRetainsGainsNotFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, FALSE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7427,6 +7561,7 @@ SyncAcceptedCurrentTakesNotRetainsGainsFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, FALSE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7454,6 +7589,7 @@ SyncAcceptedCurrentTakesRetainsNotGainsNotFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7481,6 +7617,7 @@ SyncAcceptedCurrentTakesRetainsNotGainsFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7508,6 +7645,7 @@ SyncAcceptedCurrentTakesRetainsGainsNotFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7535,6 +7673,7 @@ SyncAcceptedCurrentTakesRetainsGainsFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7565,6 +7704,7 @@ SyncRebalanceInProgressCurrent ==
                     s2 == RebalanceSyncRebalanceInProgress(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7598,10 +7738,12 @@ SyncUnknownMemberCurrent ==
                                         !.in_group = FALSE,
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
-                                        !.given = "none"]
+                                        !.given = "none",
+                                        !.kept = FALSE]
                     s2 == RebalanceSyncUnknownMember(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7635,10 +7777,12 @@ SyncIllegalGenerationCurrent ==
                                         !.in_group = FALSE,
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
-                                        !.given = IF state.given /= "none" THEN "id" ELSE "none"]
+                                        !.given = IF state.given /= "none" THEN "id" ELSE "none",
+                                        !.kept = state.given /= "none"]
                     s2 == RebalanceSyncIllegalGeneration(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7674,6 +7818,7 @@ SyncCoordinatorGoneCurrent ==
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7708,6 +7853,7 @@ SyncFencedCurrent ==
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
                                         !.given = "none",
+                                        !.kept = FALSE,
                                         !.may_join = FALSE,
                                         !.replaced = TRUE]
                     s2 == RebalanceSyncFenced(s1, TRUE)
@@ -7716,6 +7862,7 @@ SyncFencedCurrent ==
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7750,6 +7897,7 @@ SyncFatalCurrent ==
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7776,6 +7924,7 @@ HeartbeatOkCurrent ==
                     s2 == TimeoutsHeartbeatOk(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7810,6 +7959,7 @@ HeartbeatRebalanceInProgressCurrent ==
                     s3 == RebalanceHeartbeatRebalanceInProgress(s2, TRUE)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7845,11 +7995,13 @@ HeartbeatUnknownMemberCurrent ==
                                         !.in_group = FALSE,
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
-                                        !.given = "none"]
+                                        !.given = "none",
+                                        !.kept = FALSE]
                     s2 == TimeoutsHeartbeatUnknownMember(s1, TRUE)
                     s3 == RebalanceHeartbeatUnknownMember(s2, TRUE)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7885,11 +8037,13 @@ HeartbeatIllegalGenerationCurrent ==
                                         !.in_group = FALSE,
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
-                                        !.given = IF state.given /= "none" THEN "id" ELSE "none"]
+                                        !.given = IF state.given /= "none" THEN "id" ELSE "none",
+                                        !.kept = state.given /= "none"]
                     s2 == TimeoutsHeartbeatIllegalGeneration(s1, TRUE)
                     s3 == RebalanceHeartbeatIllegalGeneration(s2, TRUE)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7926,6 +8080,7 @@ HeartbeatFencedCurrent ==
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
                                         !.given = "none",
+                                        !.kept = FALSE,
                                         !.may_join = FALSE,
                                         !.replaced = TRUE]
                     s2 == TimeoutsHeartbeatFenced(s1, TRUE)
@@ -7935,6 +8090,7 @@ HeartbeatFencedCurrent ==
                           THEN [s4 EXCEPT !.fault = "errors-are-told"]
                           ELSE s4
                 IN  [s5 EXCEPT !.given = IF s5.left \/ (s5.stalled /\ s5.static) THEN "none" ELSE s5.given,
+                               !.kept = s5.kept /\ ~s5.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7966,6 +8122,7 @@ HeartbeatCoordinatorGoneCurrent ==
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7993,6 +8150,7 @@ HeartbeatRetriableCurrent ==
                     s2 == TimeoutsHeartbeatRetriable(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8023,6 +8181,7 @@ HeartbeatErrorCurrent ==
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8070,6 +8229,7 @@ CommitSettledCurrent ==
                     s2 == RebalanceCommitSettled(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8117,6 +8277,7 @@ CommitRetriableCurrent ==
                     s2 == RebalanceCommitRetriable(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8168,6 +8329,7 @@ CommitCoordinatorGoneCurrent ==
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8226,6 +8388,7 @@ CommitRebalanceInProgressCurrent ==
                     s2 == RebalanceCommitRebalanceInProgress(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8285,10 +8448,12 @@ CommitUnknownMemberCurrent ==
                                         !.in_group = FALSE,
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
-                                        !.given = "none"]
+                                        !.given = "none",
+                                        !.kept = FALSE]
                     s2 == RebalanceCommitUnknownMember(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8348,10 +8513,12 @@ CommitIllegalGenerationCurrent ==
                                         !.in_group = FALSE,
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
-                                        !.given = IF state.given /= "none" THEN "id" ELSE "none"]
+                                        !.given = IF state.given /= "none" THEN "id" ELSE "none",
+                                        !.kept = state.given /= "none"]
                     s2 == RebalanceCommitIllegalGeneration(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8412,6 +8579,7 @@ CommitFencedCurrent ==
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
                                         !.given = "none",
+                                        !.kept = FALSE,
                                         !.may_join = FALSE,
                                         !.replaced = TRUE]
                     s2 == RebalanceCommitFenced(s1, TRUE)
@@ -8420,6 +8588,7 @@ CommitFencedCurrent ==
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8450,6 +8619,7 @@ AskCoordinatorGoneCurrent ==
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8466,6 +8636,7 @@ HeartbeatDue ==
                     s2 == TimeoutsHeartbeatDue(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8487,6 +8658,7 @@ SessionExpired ==
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8507,6 +8679,7 @@ PollIntervalExpired ==
                           THEN [s3 EXCEPT !.fault = "stalled-member-leaves"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8523,6 +8696,7 @@ JoinBackoffElapsed ==
                     s2 == RebalanceJoinBackoffElapsed(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8541,6 +8715,7 @@ LookupBackoffElapsed ==
                     s2 == ConnectionLookupBackoffElapsed(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8557,6 +8732,7 @@ CommitBackoffElapsed ==
                     s2 == RebalanceCommitBackoffElapsed(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8575,6 +8751,7 @@ CommitDeadlineExpired ==
                     s2 == RebalanceCommitDeadlineExpired(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8858,8 +9035,10 @@ HeartbeatWhenDue ==
 LeavesIfAsked ==
     state.fault /= "leaves-if-asked"
 
-\* leave-once (invariant): LeaveGroup is sent by who has an id, once.
+\* leave-once (invariant): LeaveGroup is sent once, by who is a member or has sent JoinGroup with the id that
+\* it has.
 \* Source: KAFKA-16639
+\* Source: Kafka AbstractCoordinator.shouldSendLeaveGroupRequest
 \* Rules: L1, P1
 LeaveOnce ==
     state.fault /= "leave-once"
@@ -8961,9 +9140,10 @@ UnwantedGoesFirst ==
 TakenIsRevoked ==
     state.fault /= "taken-is-revoked"
 
-\* goodbye-is-said (invariant): Who leaves says so: a dynamic member with an id, if the coordinator is known.
+\* goodbye-is-said (invariant): Who leaves says so, if the coordinator is known: a dynamic member, or who has
+\* sent JoinGroup with the id that it has.
 \* Source: KAFKA-16639
-\* Source: Kafka AbstractCoordinator.maybeLeaveGroup
+\* Source: Kafka AbstractCoordinator.maybeLeaveGroup, shouldSendLeaveGroupRequest
 \* Rules: L1
 GoodbyeIsSaid ==
     state.fault /= "goodbye-is-said"

@@ -17,7 +17,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 69c779d4650dcba4661562e6a2ddeb0e04d81214cdcbe3c0c07cf991a35b0ad3
+\* Model 0620d73311f478a70bbea506ddb32d5910c2a31cd5ce52acb7e2faba9ae148f4
 EXTENDS Naturals, TLC
 
 Members == 1 .. 1
@@ -109,6 +109,8 @@ TypeOK ==
     /\ state.raised \in {FALSE, TRUE}
     \* what the coordinator gave it, and nothing has ended: a member id, or that and a generation
     /\ state.given \in {"none", "id", "member"}
+    \* its member id is what a lost generation has left it, and no JoinGroup has been sent with it since
+    /\ state.kept \in {FALSE, TRUE}
     \* a LeaveGroup has been sent by what happens now
     /\ state.said_goodbye \in {FALSE, TRUE}
     \* the member has left, in words or in silence, by what happens now
@@ -207,6 +209,7 @@ Init ==
              replaced |-> FALSE,
              raised |-> FALSE,
              given |-> "none",
+             kept |-> FALSE,
              said_goodbye |-> FALSE,
              left |-> FALSE,
              stalled |-> FALSE,
@@ -773,7 +776,8 @@ RebalancePollLimitReached(s) ==
                         s2 == IF s1.fault = "none" /\ ~s1.coordinator_known
                               THEN [s1 EXCEPT !.fault = "to-a-known-coordinator"]
                               ELSE s1
-                        s3 == IF s2.fault = "none" /\ ~(s2.given /= "none" /\ ~s2.said_goodbye)
+                        s3 == IF /\ s2.fault = "none"
+                                 /\ ~(s2.given /= "none" /\ ~s2.kept /\ ~s2.said_goodbye)
                               THEN [s2 EXCEPT !.fault = "leave-once"]
                               ELSE s2
                         s4 == IF s3.fault = "none" /\ ~(~s3.static)
@@ -874,7 +878,8 @@ RebalancePollLimitReached(s) ==
                         s24 == IF s23.fault = "none" /\ ~s23.coordinator_known
                                THEN [s23 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s23
-                        s25 == IF s24.fault = "none" /\ ~(s24.given /= "none" /\ ~s24.said_goodbye)
+                        s25 == IF /\ s24.fault = "none"
+                                  /\ ~(s24.given /= "none" /\ ~s24.kept /\ ~s24.said_goodbye)
                                THEN [s24 EXCEPT !.fault = "leave-once"]
                                ELSE s24
                         s26 == IF s25.fault = "none" /\ ~(~s25.static)
@@ -925,7 +930,8 @@ RebalancePollLimitReached(s) ==
                         s30 == IF s29.fault = "none" /\ ~s29.coordinator_known
                                THEN [s29 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s29
-                        s31 == IF s30.fault = "none" /\ ~(s30.given /= "none" /\ ~s30.said_goodbye)
+                        s31 == IF /\ s30.fault = "none"
+                                  /\ ~(s30.given /= "none" /\ ~s30.kept /\ ~s30.said_goodbye)
                                THEN [s30 EXCEPT !.fault = "leave-once"]
                                ELSE s30
                         s32 == IF s31.fault = "none" /\ ~(~s31.static)
@@ -1026,7 +1032,8 @@ RebalancePollLimitReached(s) ==
                         s52 == IF s51.fault = "none" /\ ~s51.coordinator_known
                                THEN [s51 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s51
-                        s53 == IF s52.fault = "none" /\ ~(s52.given /= "none" /\ ~s52.said_goodbye)
+                        s53 == IF /\ s52.fault = "none"
+                                  /\ ~(s52.given /= "none" /\ ~s52.kept /\ ~s52.said_goodbye)
                                THEN [s52 EXCEPT !.fault = "leave-once"]
                                ELSE s52
                         s54 == IF s53.fault = "none" /\ ~(~s53.static)
@@ -1077,7 +1084,8 @@ RebalancePollLimitReached(s) ==
                         s58 == IF s57.fault = "none" /\ ~s57.coordinator_known
                                THEN [s57 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s57
-                        s59 == IF s58.fault = "none" /\ ~(s58.given /= "none" /\ ~s58.said_goodbye)
+                        s59 == IF /\ s58.fault = "none"
+                                  /\ ~(s58.given /= "none" /\ ~s58.kept /\ ~s58.said_goodbye)
                                THEN [s58 EXCEPT !.fault = "leave-once"]
                                ELSE s58
                         s60 == IF s59.fault = "none" /\ ~(~s59.static)
@@ -1178,7 +1186,8 @@ RebalancePollLimitReached(s) ==
                         s80 == IF s79.fault = "none" /\ ~s79.coordinator_known
                                THEN [s79 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s79
-                        s81 == IF s80.fault = "none" /\ ~(s80.given /= "none" /\ ~s80.said_goodbye)
+                        s81 == IF /\ s80.fault = "none"
+                                  /\ ~(s80.given /= "none" /\ ~s80.kept /\ ~s80.said_goodbye)
                                THEN [s80 EXCEPT !.fault = "leave-once"]
                                ELSE s80
                         s82 == IF s81.fault = "none" /\ ~(~s81.static)
@@ -1229,7 +1238,8 @@ RebalancePollLimitReached(s) ==
                         s86 == IF s85.fault = "none" /\ ~s85.coordinator_known
                                THEN [s85 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s85
-                        s87 == IF s86.fault = "none" /\ ~(s86.given /= "none" /\ ~s86.said_goodbye)
+                        s87 == IF /\ s86.fault = "none"
+                                  /\ ~(s86.given /= "none" /\ ~s86.kept /\ ~s86.said_goodbye)
                                THEN [s86 EXCEPT !.fault = "leave-once"]
                                ELSE s86
                         s88 == IF s87.fault = "none" /\ ~(~s87.static)
@@ -1330,7 +1340,8 @@ RebalancePollLimitReached(s) ==
                         s108 == IF s107.fault = "none" /\ ~s107.coordinator_known
                                 THEN [s107 EXCEPT !.fault = "to-a-known-coordinator"]
                                 ELSE s107
-                        s109 == IF s108.fault = "none" /\ ~(s108.given /= "none" /\ ~s108.said_goodbye)
+                        s109 == IF /\ s108.fault = "none"
+                                   /\ ~(s108.given /= "none" /\ ~s108.kept /\ ~s108.said_goodbye)
                                 THEN [s108 EXCEPT !.fault = "leave-once"]
                                 ELSE s108
                         s110 == IF s109.fault = "none" /\ ~(~s109.static)
@@ -1381,7 +1392,8 @@ RebalancePollLimitReached(s) ==
                         s114 == IF s113.fault = "none" /\ ~s113.coordinator_known
                                 THEN [s113 EXCEPT !.fault = "to-a-known-coordinator"]
                                 ELSE s113
-                        s115 == IF s114.fault = "none" /\ ~(s114.given /= "none" /\ ~s114.said_goodbye)
+                        s115 == IF /\ s114.fault = "none"
+                                   /\ ~(s114.given /= "none" /\ ~s114.kept /\ ~s114.said_goodbye)
                                 THEN [s114 EXCEPT !.fault = "leave-once"]
                                 ELSE s114
                         s116 == IF s115.fault = "none" /\ ~(~s115.static)
@@ -1482,7 +1494,8 @@ RebalancePollLimitReached(s) ==
                         s136 == IF s135.fault = "none" /\ ~s135.coordinator_known
                                 THEN [s135 EXCEPT !.fault = "to-a-known-coordinator"]
                                 ELSE s135
-                        s137 == IF s136.fault = "none" /\ ~(s136.given /= "none" /\ ~s136.said_goodbye)
+                        s137 == IF /\ s136.fault = "none"
+                                   /\ ~(s136.given /= "none" /\ ~s136.kept /\ ~s136.said_goodbye)
                                 THEN [s136 EXCEPT !.fault = "leave-once"]
                                 ELSE s136
                         s138 == IF s137.fault = "none" /\ ~(~s137.static)
@@ -1534,7 +1547,8 @@ RebalancePollLimitReached(s) ==
                         s142 == IF s141.fault = "none" /\ ~s141.coordinator_known
                                 THEN [s141 EXCEPT !.fault = "to-a-known-coordinator"]
                                 ELSE s141
-                        s143 == IF s142.fault = "none" /\ ~(s142.given /= "none" /\ ~s142.said_goodbye)
+                        s143 == IF /\ s142.fault = "none"
+                                   /\ ~(s142.given /= "none" /\ ~s142.kept /\ ~s142.said_goodbye)
                                 THEN [s142 EXCEPT !.fault = "leave-once"]
                                 ELSE s142
                         s144 == IF s143.fault = "none" /\ ~(~s143.static)
@@ -1574,7 +1588,8 @@ RebalancePollLimitReached(s) ==
                         s148 == IF s147.fault = "none" /\ ~s147.coordinator_known
                                 THEN [s147 EXCEPT !.fault = "to-a-known-coordinator"]
                                 ELSE s147
-                        s149 == IF s148.fault = "none" /\ ~(s148.given /= "none" /\ ~s148.said_goodbye)
+                        s149 == IF /\ s148.fault = "none"
+                                   /\ ~(s148.given /= "none" /\ ~s148.kept /\ ~s148.said_goodbye)
                                 THEN [s148 EXCEPT !.fault = "leave-once"]
                                 ELSE s148
                         s150 == IF s149.fault = "none" /\ ~(~s149.static)
@@ -1616,7 +1631,8 @@ RebalancePollLimitReached(s) ==
                         s154 == IF s153.fault = "none" /\ ~s153.coordinator_known
                                 THEN [s153 EXCEPT !.fault = "to-a-known-coordinator"]
                                 ELSE s153
-                        s155 == IF s154.fault = "none" /\ ~(s154.given /= "none" /\ ~s154.said_goodbye)
+                        s155 == IF /\ s154.fault = "none"
+                                   /\ ~(s154.given /= "none" /\ ~s154.kept /\ ~s154.said_goodbye)
                                 THEN [s154 EXCEPT !.fault = "leave-once"]
                                 ELSE s154
                         s156 == IF s155.fault = "none" /\ ~(~s155.static)
@@ -1850,7 +1866,8 @@ RebalanceJoinNeeded(s) ==
                     IN  [s10 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
-                                    !.rejoin_due = FALSE]
+                                    !.rejoin_due = FALSE,
+                                    !.kept = FALSE]
                ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.join_needed.1 [J1 J7 D4 H3]
@@ -1895,7 +1912,8 @@ RebalanceJoinNeeded(s) ==
                     IN  [s20 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
-                                    !.rejoin_due = FALSE]
+                                    !.rejoin_due = FALSE,
+                                    !.kept = FALSE]
                ELSE s
           [] at = "PREPARING_REBALANCE" ->
                \* PREPARING_REBALANCE.join_needed.1 [J1 J2 D4 H3]
@@ -1939,7 +1957,8 @@ RebalanceJoinNeeded(s) ==
                     IN  [s30 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
-                                    !.rejoin_due = FALSE]
+                                    !.rejoin_due = FALSE,
+                                    !.kept = FALSE]
                ELSE s
           [] at = "STABLE" ->
                \* STABLE.join_needed.1 [J1 J2 D4 H3 K1]
@@ -1984,7 +2003,8 @@ RebalanceJoinNeeded(s) ==
                     IN  [s40 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
-                                    !.rejoin_due = FALSE]
+                                    !.rejoin_due = FALSE,
+                                    !.kept = FALSE]
                ELSE s
           [] OTHER -> s
 
@@ -2371,7 +2391,8 @@ RebalanceJoinMemberIdRequired(s, current) ==
                     IN  [s11 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
-                                    !.rejoin_due = FALSE]
+                                    !.rejoin_due = FALSE,
+                                    !.kept = FALSE]
                \* PREPARING_REBALANCE.join_member_id_required.3 [J9]
                ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
                THEN IF s.fault = "none"
@@ -2477,7 +2498,8 @@ RebalanceJoinRebalanceInProgress(s, current) ==
                     IN  [s11 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
-                                    !.rejoin_due = FALSE]
+                                    !.rejoin_due = FALSE,
+                                    !.kept = FALSE]
                \* PREPARING_REBALANCE.join_rebalance_in_progress.3 [J9]
                ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
                THEN IF s.fault = "none"
@@ -3227,7 +3249,8 @@ RebalanceSyncRebalanceInProgress(s, current) ==
                     IN  [s11 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
-                                    !.rejoin_due = FALSE]
+                                    !.rejoin_due = FALSE,
+                                    !.kept = FALSE]
                ELSE s
           [] at = "UNJOINED" ->
                \* UNJOINED.sync_rebalance_in_progress.2 [J9]
@@ -3844,7 +3867,7 @@ RebalanceLeaveNeeded(s) ==
              s2 == IF s1.fault = "none" /\ ~s1.coordinator_known
                    THEN [s1 EXCEPT !.fault = "to-a-known-coordinator"]
                    ELSE s1
-             s3 == IF s2.fault = "none" /\ ~(s2.given /= "none" /\ ~s2.said_goodbye)
+             s3 == IF s2.fault = "none" /\ ~(s2.given /= "none" /\ ~s2.kept /\ ~s2.said_goodbye)
                    THEN [s2 EXCEPT !.fault = "leave-once"]
                    ELSE s2
              s4 == IF s3.fault = "none" /\ ~(~s3.static)
@@ -4002,7 +4025,7 @@ RebalancePartitionsRevoked(s) ==
                                ELSE s25
                     IN  [s26 EXCEPT !.revoke_due = TRUE]
                \* REVOKING_PARTITION.partitions_revoked.6 [C7 L1]
-               ELSE IF s.callback_running /\ s.leaving /\ (s.lost \/ ~s.keeps)
+               ELSE IF s.callback_running /\ s.leaving /\ (s.lost \/ ~s.keeps) /\ s.identity = "member"
                THEN LET s27 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* shrink
                                          !.owned = s.keeps,
@@ -4038,7 +4061,47 @@ RebalancePartitionsRevoked(s) ==
                                            !.may_join = FALSE,
                                            !.rejoin_due = FALSE]
                     IN  RebalanceLeaveNeeded(s31)
-               \* REVOKING_PARTITION.partitions_revoked.7 [Q1]
+               \* REVOKING_PARTITION.partitions_revoked.7 [C7 L1]
+               ELSE IF s.callback_running /\ s.leaving /\ (s.lost \/ ~s.keeps) /\ s.identity /= "member"
+               THEN LET s32 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* shrink
+                                         !.owned = s.keeps,
+                                         !.lost = FALSE,
+                                         !.callback_running = FALSE,
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         !.unwanted = FALSE,
+                                         \* leave
+                                         !.leaving = FALSE,
+                                         !.subscribed = FALSE,
+                                         !.polled = FALSE,
+                                         !.fenced = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.will_own = FALSE,
+                                         !.keeps = FALSE]
+                        s33 == IF s32.fault = "none" /\ ~s32.pending_said
+                               THEN [s32 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s32
+                        s34 == [s33 EXCEPT !.pending_said = FALSE,
+                                           !.added_said = FALSE,
+                                           !.removal_due = FALSE,
+                                           !.commit_done = s33.commit_done /\ s33.unwanted]
+                        s35 == IF s34.fault = "none" /\ ~s34.leave_asked
+                               THEN [s34 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s34
+                        s36 == [s35 EXCEPT !.leave_asked = FALSE,
+                                           !.replaced = FALSE,
+                                           !.left = TRUE,
+                                           !.call_out = "none",
+                                           !.generation_unused = FALSE,
+                                           !.commit_out = FALSE,
+                                           !.may_join = FALSE,
+                                           !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s36)
+               \* REVOKING_PARTITION.partitions_revoked.8 [Q1]
                ELSE IF ~s.callback_running
                THEN IF s.fault = "none"
                     THEN [s EXCEPT !.fault = "illegal-event"]
@@ -7794,7 +7857,7 @@ RebalanceLeaveRequested(s) ==
                                ELSE s43
                     IN  [s44 EXCEPT !.revoke_due = TRUE]
                \* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3]
-               ELSE IF ~s.owned
+               ELSE IF ~s.owned /\ s.identity = "member"
                THEN LET s45 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* leave
                                          !.leaving = FALSE,
@@ -7819,11 +7882,40 @@ RebalanceLeaveRequested(s) ==
                                            !.may_join = FALSE,
                                            !.rejoin_due = FALSE]
                     IN  RebalanceLeaveNeeded(s47)
+               \* ASSIGNING_PARTITIONS.leave_requested.4 [L1 L2 L3]
+               ELSE IF ~s.owned /\ s.identity /= "member"
+               THEN LET s48 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         !.unwanted = FALSE,
+                                         \* leave
+                                         !.leaving = FALSE,
+                                         !.subscribed = FALSE,
+                                         !.polled = FALSE,
+                                         !.fenced = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.will_own = FALSE,
+                                         !.keeps = FALSE]
+                        s49 == IF s48.fault = "none" /\ ~s48.leave_asked
+                               THEN [s48 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s48
+                        s50 == [s49 EXCEPT !.leave_asked = FALSE,
+                                           !.replaced = FALSE,
+                                           !.left = TRUE,
+                                           !.call_out = "none",
+                                           !.generation_unused = FALSE,
+                                           !.commit_out = FALSE,
+                                           !.may_join = FALSE,
+                                           !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s50)
                ELSE s
           [] at = "PREPARING_REBALANCE" ->
                \* PREPARING_REBALANCE.leave_requested.1 [C7 L2 L3]
                IF s.owned
-               THEN LET s48 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+               THEN LET s51 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
                                          !.unwanted = FALSE,
@@ -7838,34 +7930,34 @@ RebalanceLeaveRequested(s) ==
                                          !.join_backoff = FALSE,
                                          !.will_own = FALSE,
                                          !.pending_said = TRUE]
-                        s49 == IF s48.fault = "none" /\ ~(~s48.revoke_due)
-                               THEN [s48 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s48
-                        s50 == IF s49.fault = "none" /\ ~s49.pending_said
-                               THEN [s49 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s49
-                        s51 == IF /\ s50.fault = "none"
-                                  /\ ~(s50.taken \/ s50.lost \/ s50.leaving \/ s50.rejoin_due)
-                               THEN [s50 EXCEPT !.fault = "revoked-for-cause"]
-                               ELSE s50
-                        s52 == IF s51.fault = "none" /\ ~(~(s51.lost \/ s51.leaving) \/ s51.owned)
-                               THEN [s51 EXCEPT !.fault = "lost-was-owned"]
+                        s52 == IF s51.fault = "none" /\ ~(~s51.revoke_due)
+                               THEN [s51 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s51
-                        s53 == IF /\ s52.fault = "none"
-                                  /\ ~(~s52.lost \/ s52.given /= "member" \/ ~s52.assign_due)
-                               THEN [s52 EXCEPT !.fault = "lost-by-losing"]
+                        s53 == IF s52.fault = "none" /\ ~s52.pending_said
+                               THEN [s52 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s52
                         s54 == IF /\ s53.fault = "none"
-                                  /\ ~(\/ s53.commit_done
-                                       \/ ~(s53.auto_commit /\ s53.owned)
-                                       \/ s53.lost
-                                       \/ s53.leaving)
-                               THEN [s53 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(s53.taken \/ s53.lost \/ s53.leaving \/ s53.rejoin_due)
+                               THEN [s53 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s53
-                    IN  [s54 EXCEPT !.revoke_due = TRUE]
+                        s55 == IF s54.fault = "none" /\ ~(~(s54.lost \/ s54.leaving) \/ s54.owned)
+                               THEN [s54 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s54
+                        s56 == IF /\ s55.fault = "none"
+                                  /\ ~(~s55.lost \/ s55.given /= "member" \/ ~s55.assign_due)
+                               THEN [s55 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s55
+                        s57 == IF /\ s56.fault = "none"
+                                  /\ ~(\/ s56.commit_done
+                                       \/ ~(s56.auto_commit /\ s56.owned)
+                                       \/ s56.lost
+                                       \/ s56.leaving)
+                               THEN [s56 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s56
+                    IN  [s57 EXCEPT !.revoke_due = TRUE]
                \* PREPARING_REBALANCE.leave_requested.2 [L1 L2 L3]
                ELSE IF ~s.owned
-               THEN LET s55 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s58 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* leave
                                          !.leaving = FALSE,
                                          !.subscribed = FALSE,
@@ -7877,10 +7969,10 @@ RebalanceLeaveRequested(s) ==
                                          !.preparing = FALSE,
                                          !.will_own = FALSE,
                                          !.keeps = FALSE]
-                        s56 == IF s55.fault = "none" /\ ~s55.leave_asked
-                               THEN [s55 EXCEPT !.fault = "leaves-if-asked"]
-                               ELSE s55
-                        s57 == [s56 EXCEPT !.leave_asked = FALSE,
+                        s59 == IF s58.fault = "none" /\ ~s58.leave_asked
+                               THEN [s58 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s58
+                        s60 == [s59 EXCEPT !.leave_asked = FALSE,
                                            !.replaced = FALSE,
                                            !.left = TRUE,
                                            !.call_out = "none",
@@ -7888,12 +7980,12 @@ RebalanceLeaveRequested(s) ==
                                            !.commit_out = FALSE,
                                            !.may_join = FALSE,
                                            !.rejoin_due = FALSE]
-                    IN  RebalanceLeaveNeeded(s57)
+                    IN  RebalanceLeaveNeeded(s60)
                ELSE s
           [] at = "COMPLETING_REBALANCE" ->
                \* COMPLETING_REBALANCE.leave_requested.1 [C7 L2 L3]
                IF s.owned
-               THEN LET s58 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+               THEN LET s61 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
                                          !.unwanted = FALSE,
@@ -7908,63 +8000,36 @@ RebalanceLeaveRequested(s) ==
                                          !.join_backoff = FALSE,
                                          !.will_own = FALSE,
                                          !.pending_said = TRUE]
-                        s59 == IF s58.fault = "none" /\ ~(~s58.revoke_due)
-                               THEN [s58 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s58
-                        s60 == IF s59.fault = "none" /\ ~s59.pending_said
-                               THEN [s59 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s59
-                        s61 == IF /\ s60.fault = "none"
-                                  /\ ~(s60.taken \/ s60.lost \/ s60.leaving \/ s60.rejoin_due)
-                               THEN [s60 EXCEPT !.fault = "revoked-for-cause"]
-                               ELSE s60
-                        s62 == IF s61.fault = "none" /\ ~(~(s61.lost \/ s61.leaving) \/ s61.owned)
-                               THEN [s61 EXCEPT !.fault = "lost-was-owned"]
+                        s62 == IF s61.fault = "none" /\ ~(~s61.revoke_due)
+                               THEN [s61 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s61
-                        s63 == IF /\ s62.fault = "none"
-                                  /\ ~(~s62.lost \/ s62.given /= "member" \/ ~s62.assign_due)
-                               THEN [s62 EXCEPT !.fault = "lost-by-losing"]
+                        s63 == IF s62.fault = "none" /\ ~s62.pending_said
+                               THEN [s62 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s62
                         s64 == IF /\ s63.fault = "none"
-                                  /\ ~(\/ s63.commit_done
-                                       \/ ~(s63.auto_commit /\ s63.owned)
-                                       \/ s63.lost
-                                       \/ s63.leaving)
-                               THEN [s63 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(s63.taken \/ s63.lost \/ s63.leaving \/ s63.rejoin_due)
+                               THEN [s63 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s63
-                    IN  [s64 EXCEPT !.revoke_due = TRUE]
+                        s65 == IF s64.fault = "none" /\ ~(~(s64.lost \/ s64.leaving) \/ s64.owned)
+                               THEN [s64 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s64
+                        s66 == IF /\ s65.fault = "none"
+                                  /\ ~(~s65.lost \/ s65.given /= "member" \/ ~s65.assign_due)
+                               THEN [s65 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s65
+                        s67 == IF /\ s66.fault = "none"
+                                  /\ ~(\/ s66.commit_done
+                                       \/ ~(s66.auto_commit /\ s66.owned)
+                                       \/ s66.lost
+                                       \/ s66.leaving)
+                               THEN [s66 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s66
+                    IN  [s67 EXCEPT !.revoke_due = TRUE]
                \* COMPLETING_REBALANCE.leave_requested.2 [L1 L2 L3]
                ELSE IF ~s.owned
-               THEN LET s65 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s68 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* leave
                                          !.leaving = FALSE,
-                                         !.subscribed = FALSE,
-                                         !.polled = FALSE,
-                                         !.fenced = FALSE,
-                                         !.join_backoff = FALSE,
-                                         !.follow_up = FALSE,
-                                         !.commit_step = "none",
-                                         !.preparing = FALSE,
-                                         !.will_own = FALSE,
-                                         !.keeps = FALSE]
-                        s66 == IF s65.fault = "none" /\ ~s65.leave_asked
-                               THEN [s65 EXCEPT !.fault = "leaves-if-asked"]
-                               ELSE s65
-                        s67 == [s66 EXCEPT !.leave_asked = FALSE,
-                                           !.replaced = FALSE,
-                                           !.left = TRUE,
-                                           !.call_out = "none",
-                                           !.generation_unused = FALSE,
-                                           !.commit_out = FALSE,
-                                           !.may_join = FALSE,
-                                           !.rejoin_due = FALSE]
-                    IN  RebalanceLeaveNeeded(s67)
-               ELSE s
-          [] at = "UNJOINED" ->
-               \* UNJOINED.leave_requested.1 [L1 L2 L3]
-               IF s.subscribed \/ s.identity /= "none"
-               THEN LET s68 == \* leave
-                               [s EXCEPT !.leaving = FALSE,
                                          !.subscribed = FALSE,
                                          !.polled = FALSE,
                                          !.fenced = FALSE,
@@ -7986,6 +8051,36 @@ RebalanceLeaveRequested(s) ==
                                            !.may_join = FALSE,
                                            !.rejoin_due = FALSE]
                     IN  RebalanceLeaveNeeded(s70)
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.leave_requested.1 [L1 L2 L3]
+               IF s.subscribed \/ s.identity /= "none"
+               THEN LET s71 == \* forget_identity
+                               [s EXCEPT !.identity = "none",
+                                         !.unwanted = FALSE,
+                                         \* leave
+                                         !.leaving = FALSE,
+                                         !.subscribed = FALSE,
+                                         !.polled = FALSE,
+                                         !.fenced = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.will_own = FALSE,
+                                         !.keeps = FALSE]
+                        s72 == IF s71.fault = "none" /\ ~s71.leave_asked
+                               THEN [s71 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s71
+                        s73 == [s72 EXCEPT !.leave_asked = FALSE,
+                                           !.replaced = FALSE,
+                                           !.left = TRUE,
+                                           !.call_out = "none",
+                                           !.generation_unused = FALSE,
+                                           !.commit_out = FALSE,
+                                           !.may_join = FALSE,
+                                           !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s73)
                ELSE s
           [] at = "REVOKING_PARTITION" ->
                \* REVOKING_PARTITION.leave_requested.1 [C7 L2]
@@ -8496,6 +8591,7 @@ Started ==
                     s2 == ConnectionStarted(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8526,6 +8622,7 @@ Stopped ==
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
                                         !.given = "none",
+                                        !.kept = FALSE,
                                         !.lookup_out = FALSE,
                                         !.may_join = FALSE,
                                         !.replaced = FALSE,
@@ -8537,6 +8634,7 @@ Stopped ==
                     s4 == ConnectionStopped(s3)
                     s5 == TimeoutsTurnEnded(s4)
                 IN  [s5 EXCEPT !.given = IF s5.left \/ (s5.stalled /\ s5.static) THEN "none" ELSE s5.given,
+                               !.kept = s5.kept /\ ~s5.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8555,6 +8653,7 @@ SubscribedToTopics ==
                     s3 == ConnectionSubscribedToTopics(s2)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8581,6 +8680,7 @@ ApplicationPolled ==
                           THEN [s5 EXCEPT !.fault = "errors-are-told"]
                           ELSE s5
                 IN  [s6 EXCEPT !.given = IF s6.left \/ (s6.stalled /\ s6.static) THEN "none" ELSE s6.given,
+                               !.kept = s6.kept /\ ~s6.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8597,6 +8697,7 @@ PollRaised ==
                     s2 == TimeoutsPollRaised(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8623,6 +8724,7 @@ SubscriptionChangedNotTakesNotRetains ==
                     s3 == ConnectionSubscriptionChanged(s2)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8649,6 +8751,7 @@ SubscriptionChangedNotTakesRetains ==
                     s3 == ConnectionSubscriptionChanged(s2)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8675,6 +8778,7 @@ SubscriptionChangedTakesNotRetains ==
                     s3 == ConnectionSubscriptionChanged(s2)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8701,6 +8805,7 @@ SubscriptionChangedTakesRetains ==
                     s3 == ConnectionSubscriptionChanged(s2)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8719,6 +8824,7 @@ RejoinRequested ==
                     s3 == ConnectionRejoinRequested(s2)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8738,7 +8844,8 @@ LeaveRequested ==
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
                                         !.join_rests = FALSE,
-                                        !.stays = state.stays /\ state.revoke_due]
+                                        !.stays = state.stays /\ state.revoke_due,
+                                        !.kept = state.kept \/ (state.given = "id" /\ state.owned)]
                     s2 == RebalanceLeaveRequested(s1)
                     s3 == ConnectionLeaveRequested(s2)
                     s4 == TimeoutsTurnEnded(s3)
@@ -8747,10 +8854,12 @@ LeaveRequested ==
                                   \/ s4.said_goodbye
                                   \/ s4.static
                                   \/ s4.given = "none"
+                                  \/ s4.kept
                                   \/ ~s4.coordinator_known)
                           THEN [s4 EXCEPT !.fault = "goodbye-is-said"]
                           ELSE s4
                 IN  [s5 EXCEPT !.given = IF s5.left \/ (s5.stalled /\ s5.static) THEN "none" ELSE s5.given,
+                               !.kept = s5.kept /\ ~s5.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8777,6 +8886,7 @@ CallbackStarted ==
                     s2 == RebalanceCallbackStarted(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8819,10 +8929,12 @@ PartitionsRevoked ==
                                   \/ s5.said_goodbye
                                   \/ s5.static
                                   \/ s5.given = "none"
+                                  \/ s5.kept
                                   \/ ~s5.coordinator_known)
                           THEN [s5 EXCEPT !.fault = "goodbye-is-said"]
                           ELSE s5
                 IN  [s6 EXCEPT !.given = IF s6.left \/ (s6.stalled /\ s6.static) THEN "none" ELSE s6.given,
+                               !.kept = s6.kept /\ ~s6.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8846,6 +8958,7 @@ PartitionsAssigned ==
                           THEN [s3 EXCEPT !.fault = "assigned-is-enabled"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8866,6 +8979,7 @@ CommitOrFetchAsked ==
                     s2 == ConnectionCommitOrFetchAsked(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8882,6 +8996,7 @@ AsksSettled ==
                     s2 == ConnectionAsksSettled(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8912,6 +9027,7 @@ LookupFoundCurrent ==
                           THEN [s3 EXCEPT !.fault = "stalled-member-leaves"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8939,6 +9055,7 @@ LookupRetriableCurrent ==
                     s2 == ConnectionLookupRetriable(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8970,6 +9087,7 @@ LookupFatalCurrent ==
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9005,6 +9123,7 @@ JoinAcceptedCurrent ==
                     s2 == RebalanceJoinAccepted(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9038,6 +9157,7 @@ JoinMemberIdRequiredCurrent ==
                     s2 == RebalanceJoinMemberIdRequired(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9070,6 +9190,7 @@ JoinRebalanceInProgressCurrent ==
                     s2 == RebalanceJoinRebalanceInProgress(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9105,10 +9226,12 @@ JoinUnknownMemberCurrent ==
                                         !.in_group = FALSE,
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
-                                        !.given = "none"]
+                                        !.given = "none",
+                                        !.kept = FALSE]
                     s2 == RebalanceJoinUnknownMember(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9142,6 +9265,7 @@ JoinCoordinatorLoadingCurrent ==
                     s2 == RebalanceJoinCoordinatorLoading(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9179,6 +9303,7 @@ JoinCoordinatorGoneCurrent ==
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9215,6 +9340,7 @@ JoinFencedCurrent ==
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
                                         !.given = "none",
+                                        !.kept = FALSE,
                                         !.may_join = FALSE,
                                         !.replaced = TRUE]
                     s2 == RebalanceJoinFenced(s1, TRUE)
@@ -9223,6 +9349,7 @@ JoinFencedCurrent ==
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9259,6 +9386,7 @@ JoinFatalCurrent ==
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9301,6 +9429,7 @@ SyncAcceptedCurrentNotTakesNotRetainsNotGainsNotFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9328,6 +9457,7 @@ SyncAcceptedCurrentNotTakesNotRetainsNotGainsFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9356,6 +9486,7 @@ SyncAcceptedCurrentNotTakesNotRetainsGainsNotFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9383,6 +9514,7 @@ SyncAcceptedCurrentNotTakesNotRetainsGainsFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9411,6 +9543,7 @@ SyncAcceptedCurrentNotTakesRetainsNotGainsNotFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9438,6 +9571,7 @@ SyncAcceptedCurrentNotTakesRetainsNotGainsFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9466,6 +9600,7 @@ SyncAcceptedCurrentNotTakesRetainsGainsNotFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9493,6 +9628,7 @@ SyncAcceptedCurrentNotTakesRetainsGainsFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9521,6 +9657,7 @@ SyncAcceptedCurrentTakesNotRetainsNotGainsNotFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9548,6 +9685,7 @@ SyncAcceptedCurrentTakesNotRetainsNotGainsFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9576,6 +9714,7 @@ SyncAcceptedCurrentTakesNotRetainsGainsNotFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9603,6 +9742,7 @@ SyncAcceptedCurrentTakesNotRetainsGainsFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9631,6 +9771,7 @@ SyncAcceptedCurrentTakesRetainsNotGainsNotFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9658,6 +9799,7 @@ SyncAcceptedCurrentTakesRetainsNotGainsFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9686,6 +9828,7 @@ SyncAcceptedCurrentTakesRetainsGainsNotFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9713,6 +9856,7 @@ SyncAcceptedCurrentTakesRetainsGainsFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9743,6 +9887,7 @@ SyncRebalanceInProgressCurrent ==
                     s2 == RebalanceSyncRebalanceInProgress(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9776,10 +9921,12 @@ SyncUnknownMemberCurrent ==
                                         !.in_group = FALSE,
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
-                                        !.given = "none"]
+                                        !.given = "none",
+                                        !.kept = FALSE]
                     s2 == RebalanceSyncUnknownMember(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9813,10 +9960,12 @@ SyncIllegalGenerationCurrent ==
                                         !.in_group = FALSE,
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
-                                        !.given = IF state.given /= "none" THEN "id" ELSE "none"]
+                                        !.given = IF state.given /= "none" THEN "id" ELSE "none",
+                                        !.kept = state.given /= "none"]
                     s2 == RebalanceSyncIllegalGeneration(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9852,6 +10001,7 @@ SyncCoordinatorGoneCurrent ==
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9886,6 +10036,7 @@ SyncFencedCurrent ==
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
                                         !.given = "none",
+                                        !.kept = FALSE,
                                         !.may_join = FALSE,
                                         !.replaced = TRUE]
                     s2 == RebalanceSyncFenced(s1, TRUE)
@@ -9894,6 +10045,7 @@ SyncFencedCurrent ==
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9928,6 +10080,7 @@ SyncFatalCurrent ==
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9954,6 +10107,7 @@ HeartbeatOkCurrent ==
                     s2 == TimeoutsHeartbeatOk(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -9988,6 +10142,7 @@ HeartbeatRebalanceInProgressCurrent ==
                     s3 == RebalanceHeartbeatRebalanceInProgress(s2, TRUE)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -10023,11 +10178,13 @@ HeartbeatUnknownMemberCurrent ==
                                         !.in_group = FALSE,
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
-                                        !.given = "none"]
+                                        !.given = "none",
+                                        !.kept = FALSE]
                     s2 == TimeoutsHeartbeatUnknownMember(s1, TRUE)
                     s3 == RebalanceHeartbeatUnknownMember(s2, TRUE)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -10063,11 +10220,13 @@ HeartbeatIllegalGenerationCurrent ==
                                         !.in_group = FALSE,
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
-                                        !.given = IF state.given /= "none" THEN "id" ELSE "none"]
+                                        !.given = IF state.given /= "none" THEN "id" ELSE "none",
+                                        !.kept = state.given /= "none"]
                     s2 == TimeoutsHeartbeatIllegalGeneration(s1, TRUE)
                     s3 == RebalanceHeartbeatIllegalGeneration(s2, TRUE)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -10104,6 +10263,7 @@ HeartbeatFencedCurrent ==
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
                                         !.given = "none",
+                                        !.kept = FALSE,
                                         !.may_join = FALSE,
                                         !.replaced = TRUE]
                     s2 == TimeoutsHeartbeatFenced(s1, TRUE)
@@ -10113,6 +10273,7 @@ HeartbeatFencedCurrent ==
                           THEN [s4 EXCEPT !.fault = "errors-are-told"]
                           ELSE s4
                 IN  [s5 EXCEPT !.given = IF s5.left \/ (s5.stalled /\ s5.static) THEN "none" ELSE s5.given,
+                               !.kept = s5.kept /\ ~s5.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -10144,6 +10305,7 @@ HeartbeatCoordinatorGoneCurrent ==
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -10171,6 +10333,7 @@ HeartbeatRetriableCurrent ==
                     s2 == TimeoutsHeartbeatRetriable(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -10201,6 +10364,7 @@ HeartbeatErrorCurrent ==
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -10248,6 +10412,7 @@ CommitSettledCurrent ==
                     s2 == RebalanceCommitSettled(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -10295,6 +10460,7 @@ CommitRetriableCurrent ==
                     s2 == RebalanceCommitRetriable(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -10346,6 +10512,7 @@ CommitCoordinatorGoneCurrent ==
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -10404,6 +10571,7 @@ CommitRebalanceInProgressCurrent ==
                     s2 == RebalanceCommitRebalanceInProgress(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -10463,10 +10631,12 @@ CommitUnknownMemberCurrent ==
                                         !.in_group = FALSE,
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
-                                        !.given = "none"]
+                                        !.given = "none",
+                                        !.kept = FALSE]
                     s2 == RebalanceCommitUnknownMember(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -10526,10 +10696,12 @@ CommitIllegalGenerationCurrent ==
                                         !.in_group = FALSE,
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
-                                        !.given = IF state.given /= "none" THEN "id" ELSE "none"]
+                                        !.given = IF state.given /= "none" THEN "id" ELSE "none",
+                                        !.kept = state.given /= "none"]
                     s2 == RebalanceCommitIllegalGeneration(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -10590,6 +10762,7 @@ CommitFencedCurrent ==
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
                                         !.given = "none",
+                                        !.kept = FALSE,
                                         !.may_join = FALSE,
                                         !.replaced = TRUE]
                     s2 == RebalanceCommitFenced(s1, TRUE)
@@ -10598,6 +10771,7 @@ CommitFencedCurrent ==
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -10628,6 +10802,7 @@ AskCoordinatorGoneCurrent ==
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -10644,6 +10819,7 @@ HeartbeatDue ==
                     s2 == TimeoutsHeartbeatDue(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -10665,6 +10841,7 @@ SessionExpired ==
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -10685,6 +10862,7 @@ PollIntervalExpired ==
                           THEN [s3 EXCEPT !.fault = "stalled-member-leaves"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -10701,6 +10879,7 @@ JoinBackoffElapsed ==
                     s2 == RebalanceJoinBackoffElapsed(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -10719,6 +10898,7 @@ LookupBackoffElapsed ==
                     s2 == ConnectionLookupBackoffElapsed(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -10735,6 +10915,7 @@ CommitBackoffElapsed ==
                     s2 == RebalanceCommitBackoffElapsed(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -10753,6 +10934,7 @@ CommitDeadlineExpired ==
                     s2 == RebalanceCommitDeadlineExpired(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -11037,8 +11219,10 @@ HeartbeatWhenDue ==
 LeavesIfAsked ==
     state.fault /= "leaves-if-asked"
 
-\* leave-once (invariant): LeaveGroup is sent by who has an id, once.
+\* leave-once (invariant): LeaveGroup is sent once, by who is a member or has sent JoinGroup with the id that
+\* it has.
 \* Source: KAFKA-16639
+\* Source: Kafka AbstractCoordinator.shouldSendLeaveGroupRequest
 \* Rules: L1, P1
 LeaveOnce ==
     state.fault /= "leave-once"
@@ -11140,9 +11324,10 @@ UnwantedGoesFirst ==
 TakenIsRevoked ==
     state.fault /= "taken-is-revoked"
 
-\* goodbye-is-said (invariant): Who leaves says so: a dynamic member with an id, if the coordinator is known.
+\* goodbye-is-said (invariant): Who leaves says so, if the coordinator is known: a dynamic member, or who has
+\* sent JoinGroup with the id that it has.
 \* Source: KAFKA-16639
-\* Source: Kafka AbstractCoordinator.maybeLeaveGroup
+\* Source: Kafka AbstractCoordinator.maybeLeaveGroup, shouldSendLeaveGroupRequest
 \* Rules: L1
 GoodbyeIsSaid ==
     state.fault /= "goodbye-is-said"

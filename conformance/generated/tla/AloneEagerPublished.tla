@@ -17,7 +17,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 3c9e3d152f41fd185ae1ab5447fe6fcb7184df934dc80ea4378f4284fe249307
+\* Model 787c700aebc389da4ccb308ace416703667ddcfb6b85a8e0068c59641180b6e4
 EXTENDS Naturals, TLC
 
 Members == 1 .. 1
@@ -109,6 +109,8 @@ TypeOK ==
     /\ state.raised \in {FALSE, TRUE}
     \* what the coordinator gave it, and nothing has ended: a member id, or that and a generation
     /\ state.given \in {"none", "id", "member"}
+    \* its member id is what a lost generation has left it, and no JoinGroup has been sent with it since
+    /\ state.kept \in {FALSE, TRUE}
     \* a LeaveGroup has been sent by what happens now
     /\ state.said_goodbye \in {FALSE, TRUE}
     \* the member has left, in words or in silence, by what happens now
@@ -207,6 +209,7 @@ Init ==
              replaced |-> FALSE,
              raised |-> FALSE,
              given |-> "none",
+             kept |-> FALSE,
              said_goodbye |-> FALSE,
              left |-> FALSE,
              stalled |-> FALSE,
@@ -758,7 +761,8 @@ RebalancePollLimitReached(s) ==
                         s2 == IF s1.fault = "none" /\ ~s1.coordinator_known
                               THEN [s1 EXCEPT !.fault = "to-a-known-coordinator"]
                               ELSE s1
-                        s3 == IF s2.fault = "none" /\ ~(s2.given /= "none" /\ ~s2.said_goodbye)
+                        s3 == IF /\ s2.fault = "none"
+                                 /\ ~(s2.given /= "none" /\ ~s2.kept /\ ~s2.said_goodbye)
                               THEN [s2 EXCEPT !.fault = "leave-once"]
                               ELSE s2
                         s4 == IF s3.fault = "none" /\ ~(~s3.static)
@@ -805,7 +809,8 @@ RebalancePollLimitReached(s) ==
                         s8 == IF s7.fault = "none" /\ ~s7.coordinator_known
                               THEN [s7 EXCEPT !.fault = "to-a-known-coordinator"]
                               ELSE s7
-                        s9 == IF s8.fault = "none" /\ ~(s8.given /= "none" /\ ~s8.said_goodbye)
+                        s9 == IF /\ s8.fault = "none"
+                                 /\ ~(s8.given /= "none" /\ ~s8.kept /\ ~s8.said_goodbye)
                               THEN [s8 EXCEPT !.fault = "leave-once"]
                               ELSE s8
                         s10 == IF s9.fault = "none" /\ ~(~s9.static)
@@ -852,7 +857,8 @@ RebalancePollLimitReached(s) ==
                         s14 == IF s13.fault = "none" /\ ~s13.coordinator_known
                                THEN [s13 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s13
-                        s15 == IF s14.fault = "none" /\ ~(s14.given /= "none" /\ ~s14.said_goodbye)
+                        s15 == IF /\ s14.fault = "none"
+                                  /\ ~(s14.given /= "none" /\ ~s14.kept /\ ~s14.said_goodbye)
                                THEN [s14 EXCEPT !.fault = "leave-once"]
                                ELSE s14
                         s16 == IF s15.fault = "none" /\ ~(~s15.static)
@@ -899,7 +905,8 @@ RebalancePollLimitReached(s) ==
                         s20 == IF s19.fault = "none" /\ ~s19.coordinator_known
                                THEN [s19 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s19
-                        s21 == IF s20.fault = "none" /\ ~(s20.given /= "none" /\ ~s20.said_goodbye)
+                        s21 == IF /\ s20.fault = "none"
+                                  /\ ~(s20.given /= "none" /\ ~s20.kept /\ ~s20.said_goodbye)
                                THEN [s20 EXCEPT !.fault = "leave-once"]
                                ELSE s20
                         s22 == IF s21.fault = "none" /\ ~(~s21.static)
@@ -946,7 +953,8 @@ RebalancePollLimitReached(s) ==
                         s26 == IF s25.fault = "none" /\ ~s25.coordinator_known
                                THEN [s25 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s25
-                        s27 == IF s26.fault = "none" /\ ~(s26.given /= "none" /\ ~s26.said_goodbye)
+                        s27 == IF /\ s26.fault = "none"
+                                  /\ ~(s26.given /= "none" /\ ~s26.kept /\ ~s26.said_goodbye)
                                THEN [s26 EXCEPT !.fault = "leave-once"]
                                ELSE s26
                         s28 == IF s27.fault = "none" /\ ~(~s27.static)
@@ -998,7 +1006,8 @@ RebalancePollLimitReached(s) ==
                         s32 == IF s31.fault = "none" /\ ~s31.coordinator_known
                                THEN [s31 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s31
-                        s33 == IF s32.fault = "none" /\ ~(s32.given /= "none" /\ ~s32.said_goodbye)
+                        s33 == IF /\ s32.fault = "none"
+                                  /\ ~(s32.given /= "none" /\ ~s32.kept /\ ~s32.said_goodbye)
                                THEN [s32 EXCEPT !.fault = "leave-once"]
                                ELSE s32
                         s34 == IF s33.fault = "none" /\ ~(~s33.static)
@@ -1038,7 +1047,8 @@ RebalancePollLimitReached(s) ==
                         s38 == IF s37.fault = "none" /\ ~s37.coordinator_known
                                THEN [s37 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s37
-                        s39 == IF s38.fault = "none" /\ ~(s38.given /= "none" /\ ~s38.said_goodbye)
+                        s39 == IF /\ s38.fault = "none"
+                                  /\ ~(s38.given /= "none" /\ ~s38.kept /\ ~s38.said_goodbye)
                                THEN [s38 EXCEPT !.fault = "leave-once"]
                                ELSE s38
                         s40 == IF s39.fault = "none" /\ ~(~s39.static)
@@ -1080,7 +1090,8 @@ RebalancePollLimitReached(s) ==
                         s44 == IF s43.fault = "none" /\ ~s43.coordinator_known
                                THEN [s43 EXCEPT !.fault = "to-a-known-coordinator"]
                                ELSE s43
-                        s45 == IF s44.fault = "none" /\ ~(s44.given /= "none" /\ ~s44.said_goodbye)
+                        s45 == IF /\ s44.fault = "none"
+                                  /\ ~(s44.given /= "none" /\ ~s44.kept /\ ~s44.said_goodbye)
                                THEN [s44 EXCEPT !.fault = "leave-once"]
                                ELSE s44
                         s46 == IF s45.fault = "none" /\ ~(~s45.static)
@@ -1314,7 +1325,8 @@ RebalanceJoinNeeded(s) ==
                     IN  [s10 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
-                                    !.rejoin_due = FALSE]
+                                    !.rejoin_due = FALSE,
+                                    !.kept = FALSE]
                ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.join_needed.1 [J1 J7 D4 H3]
@@ -1359,7 +1371,8 @@ RebalanceJoinNeeded(s) ==
                     IN  [s20 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
-                                    !.rejoin_due = FALSE]
+                                    !.rejoin_due = FALSE,
+                                    !.kept = FALSE]
                ELSE s
           [] at = "PREPARING_REBALANCE" ->
                \* PREPARING_REBALANCE.join_needed.1 [J1 J2 D4 H3]
@@ -1403,7 +1416,8 @@ RebalanceJoinNeeded(s) ==
                     IN  [s30 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
-                                    !.rejoin_due = FALSE]
+                                    !.rejoin_due = FALSE,
+                                    !.kept = FALSE]
                ELSE s
           [] at = "STABLE" ->
                \* STABLE.join_needed.1 [J1 J2 D4 H3 K1]
@@ -1448,7 +1462,8 @@ RebalanceJoinNeeded(s) ==
                     IN  [s40 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
-                                    !.rejoin_due = FALSE]
+                                    !.rejoin_due = FALSE,
+                                    !.kept = FALSE]
                ELSE s
           [] OTHER -> s
 
@@ -1832,7 +1847,8 @@ RebalanceJoinMemberIdRequired(s, current) ==
                     IN  [s11 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
-                                    !.rejoin_due = FALSE]
+                                    !.rejoin_due = FALSE,
+                                    !.kept = FALSE]
                \* PREPARING_REBALANCE.join_member_id_required.3 [J9]
                ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
                THEN IF s.fault = "none"
@@ -1938,7 +1954,8 @@ RebalanceJoinRebalanceInProgress(s, current) ==
                     IN  [s11 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
-                                    !.rejoin_due = FALSE]
+                                    !.rejoin_due = FALSE,
+                                    !.kept = FALSE]
                \* PREPARING_REBALANCE.join_rebalance_in_progress.3 [J9]
                ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
                THEN IF s.fault = "none"
@@ -2496,7 +2513,8 @@ RebalanceSyncRebalanceInProgress(s, current) ==
                     IN  [s11 EXCEPT !.call_out = "JoinGroup",
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
-                                    !.rejoin_due = FALSE]
+                                    !.rejoin_due = FALSE,
+                                    !.kept = FALSE]
                ELSE s
           [] at = "UNJOINED" ->
                \* UNJOINED.sync_rebalance_in_progress.2 [J9]
@@ -2926,7 +2944,7 @@ RebalanceLeaveNeeded(s) ==
              s2 == IF s1.fault = "none" /\ ~s1.coordinator_known
                    THEN [s1 EXCEPT !.fault = "to-a-known-coordinator"]
                    ELSE s1
-             s3 == IF s2.fault = "none" /\ ~(s2.given /= "none" /\ ~s2.said_goodbye)
+             s3 == IF s2.fault = "none" /\ ~(s2.given /= "none" /\ ~s2.kept /\ ~s2.said_goodbye)
                    THEN [s2 EXCEPT !.fault = "leave-once"]
                    ELSE s2
              s4 == IF s3.fault = "none" /\ ~(~s3.static)
@@ -3101,7 +3119,7 @@ RebalancePartitionsRevoked(s) ==
                                ELSE s28
                     IN  [s29 EXCEPT !.revoke_due = TRUE]
                \* REVOKING_PARTITION.partitions_revoked.6 [C7 L1]
-               ELSE IF s.callback_running /\ s.leaving /\ (s.lost \/ ~s.keeps)
+               ELSE IF s.callback_running /\ s.leaving /\ (s.lost \/ ~s.keeps) /\ s.identity = "member"
                THEN LET s30 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* shrink
                                          !.owned = s.keeps,
@@ -3137,7 +3155,47 @@ RebalancePartitionsRevoked(s) ==
                                            !.may_join = FALSE,
                                            !.rejoin_due = FALSE]
                     IN  RebalanceLeaveNeeded(s34)
-               \* REVOKING_PARTITION.partitions_revoked.7 [Q1]
+               \* REVOKING_PARTITION.partitions_revoked.7 [C7 L1]
+               ELSE IF s.callback_running /\ s.leaving /\ (s.lost \/ ~s.keeps) /\ s.identity /= "member"
+               THEN LET s35 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* shrink
+                                         !.owned = s.keeps,
+                                         !.lost = FALSE,
+                                         !.callback_running = FALSE,
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         !.unwanted = FALSE,
+                                         \* leave
+                                         !.leaving = FALSE,
+                                         !.subscribed = FALSE,
+                                         !.polled = FALSE,
+                                         !.fenced = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.will_own = FALSE,
+                                         !.keeps = FALSE]
+                        s36 == IF s35.fault = "none" /\ ~s35.pending_said
+                               THEN [s35 EXCEPT !.fault = "paused-before-revoked"]
+                               ELSE s35
+                        s37 == [s36 EXCEPT !.pending_said = FALSE,
+                                           !.added_said = FALSE,
+                                           !.removal_due = FALSE,
+                                           !.commit_done = s36.commit_done /\ s36.unwanted]
+                        s38 == IF s37.fault = "none" /\ ~s37.leave_asked
+                               THEN [s37 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s37
+                        s39 == [s38 EXCEPT !.leave_asked = FALSE,
+                                           !.replaced = FALSE,
+                                           !.left = TRUE,
+                                           !.call_out = "none",
+                                           !.generation_unused = FALSE,
+                                           !.commit_out = FALSE,
+                                           !.may_join = FALSE,
+                                           !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s39)
+               \* REVOKING_PARTITION.partitions_revoked.8 [Q1]
                ELSE IF ~s.callback_running
                THEN IF s.fault = "none"
                     THEN [s EXCEPT !.fault = "illegal-event"]
@@ -5661,7 +5719,7 @@ RebalanceLeaveRequested(s) ==
                                ELSE s43
                     IN  [s44 EXCEPT !.revoke_due = TRUE]
                \* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3]
-               ELSE IF ~s.owned
+               ELSE IF ~s.owned /\ s.identity = "member"
                THEN LET s45 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* leave
                                          !.leaving = FALSE,
@@ -5686,11 +5744,40 @@ RebalanceLeaveRequested(s) ==
                                            !.may_join = FALSE,
                                            !.rejoin_due = FALSE]
                     IN  RebalanceLeaveNeeded(s47)
+               \* ASSIGNING_PARTITIONS.leave_requested.4 [L1 L2 L3]
+               ELSE IF ~s.owned /\ s.identity /= "member"
+               THEN LET s48 == [s EXCEPT !.rebalance = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity = "none",
+                                         !.unwanted = FALSE,
+                                         \* leave
+                                         !.leaving = FALSE,
+                                         !.subscribed = FALSE,
+                                         !.polled = FALSE,
+                                         !.fenced = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.will_own = FALSE,
+                                         !.keeps = FALSE]
+                        s49 == IF s48.fault = "none" /\ ~s48.leave_asked
+                               THEN [s48 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s48
+                        s50 == [s49 EXCEPT !.leave_asked = FALSE,
+                                           !.replaced = FALSE,
+                                           !.left = TRUE,
+                                           !.call_out = "none",
+                                           !.generation_unused = FALSE,
+                                           !.commit_out = FALSE,
+                                           !.may_join = FALSE,
+                                           !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s50)
                ELSE s
           [] at = "PREPARING_REBALANCE" ->
                \* PREPARING_REBALANCE.leave_requested.1 [C7 L2 L3]
                IF s.owned
-               THEN LET s48 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+               THEN LET s51 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
                                          !.unwanted = FALSE,
@@ -5705,34 +5792,34 @@ RebalanceLeaveRequested(s) ==
                                          !.join_backoff = FALSE,
                                          !.will_own = FALSE,
                                          !.pending_said = TRUE]
-                        s49 == IF s48.fault = "none" /\ ~(~s48.revoke_due)
-                               THEN [s48 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s48
-                        s50 == IF s49.fault = "none" /\ ~s49.pending_said
-                               THEN [s49 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s49
-                        s51 == IF /\ s50.fault = "none"
-                                  /\ ~(s50.taken \/ s50.lost \/ s50.leaving \/ s50.rejoin_due)
-                               THEN [s50 EXCEPT !.fault = "revoked-for-cause"]
-                               ELSE s50
-                        s52 == IF s51.fault = "none" /\ ~(~(s51.lost \/ s51.leaving) \/ s51.owned)
-                               THEN [s51 EXCEPT !.fault = "lost-was-owned"]
+                        s52 == IF s51.fault = "none" /\ ~(~s51.revoke_due)
+                               THEN [s51 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s51
-                        s53 == IF /\ s52.fault = "none"
-                                  /\ ~(~s52.lost \/ s52.given /= "member" \/ ~s52.assign_due)
-                               THEN [s52 EXCEPT !.fault = "lost-by-losing"]
+                        s53 == IF s52.fault = "none" /\ ~s52.pending_said
+                               THEN [s52 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s52
                         s54 == IF /\ s53.fault = "none"
-                                  /\ ~(\/ s53.commit_done
-                                       \/ ~(s53.auto_commit /\ s53.owned)
-                                       \/ s53.lost
-                                       \/ s53.leaving)
-                               THEN [s53 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(s53.taken \/ s53.lost \/ s53.leaving \/ s53.rejoin_due)
+                               THEN [s53 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s53
-                    IN  [s54 EXCEPT !.revoke_due = TRUE]
+                        s55 == IF s54.fault = "none" /\ ~(~(s54.lost \/ s54.leaving) \/ s54.owned)
+                               THEN [s54 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s54
+                        s56 == IF /\ s55.fault = "none"
+                                  /\ ~(~s55.lost \/ s55.given /= "member" \/ ~s55.assign_due)
+                               THEN [s55 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s55
+                        s57 == IF /\ s56.fault = "none"
+                                  /\ ~(\/ s56.commit_done
+                                       \/ ~(s56.auto_commit /\ s56.owned)
+                                       \/ s56.lost
+                                       \/ s56.leaving)
+                               THEN [s56 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s56
+                    IN  [s57 EXCEPT !.revoke_due = TRUE]
                \* PREPARING_REBALANCE.leave_requested.2 [L1 L2 L3]
                ELSE IF ~s.owned
-               THEN LET s55 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s58 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* leave
                                          !.leaving = FALSE,
                                          !.subscribed = FALSE,
@@ -5744,10 +5831,10 @@ RebalanceLeaveRequested(s) ==
                                          !.preparing = FALSE,
                                          !.will_own = FALSE,
                                          !.keeps = FALSE]
-                        s56 == IF s55.fault = "none" /\ ~s55.leave_asked
-                               THEN [s55 EXCEPT !.fault = "leaves-if-asked"]
-                               ELSE s55
-                        s57 == [s56 EXCEPT !.leave_asked = FALSE,
+                        s59 == IF s58.fault = "none" /\ ~s58.leave_asked
+                               THEN [s58 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s58
+                        s60 == [s59 EXCEPT !.leave_asked = FALSE,
                                            !.replaced = FALSE,
                                            !.left = TRUE,
                                            !.call_out = "none",
@@ -5755,12 +5842,12 @@ RebalanceLeaveRequested(s) ==
                                            !.commit_out = FALSE,
                                            !.may_join = FALSE,
                                            !.rejoin_due = FALSE]
-                    IN  RebalanceLeaveNeeded(s57)
+                    IN  RebalanceLeaveNeeded(s60)
                ELSE s
           [] at = "COMPLETING_REBALANCE" ->
                \* COMPLETING_REBALANCE.leave_requested.1 [C7 L2 L3]
                IF s.owned
-               THEN LET s58 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
+               THEN LET s61 == [s EXCEPT !.rebalance = "REVOKING_PARTITION",
                                          \* start_leaving
                                          !.leaving = TRUE,
                                          !.unwanted = FALSE,
@@ -5775,63 +5862,36 @@ RebalanceLeaveRequested(s) ==
                                          !.join_backoff = FALSE,
                                          !.will_own = FALSE,
                                          !.pending_said = TRUE]
-                        s59 == IF s58.fault = "none" /\ ~(~s58.revoke_due)
-                               THEN [s58 EXCEPT !.fault = "callbacks-alternate"]
-                               ELSE s58
-                        s60 == IF s59.fault = "none" /\ ~s59.pending_said
-                               THEN [s59 EXCEPT !.fault = "paused-before-revoked"]
-                               ELSE s59
-                        s61 == IF /\ s60.fault = "none"
-                                  /\ ~(s60.taken \/ s60.lost \/ s60.leaving \/ s60.rejoin_due)
-                               THEN [s60 EXCEPT !.fault = "revoked-for-cause"]
-                               ELSE s60
-                        s62 == IF s61.fault = "none" /\ ~(~(s61.lost \/ s61.leaving) \/ s61.owned)
-                               THEN [s61 EXCEPT !.fault = "lost-was-owned"]
+                        s62 == IF s61.fault = "none" /\ ~(~s61.revoke_due)
+                               THEN [s61 EXCEPT !.fault = "callbacks-alternate"]
                                ELSE s61
-                        s63 == IF /\ s62.fault = "none"
-                                  /\ ~(~s62.lost \/ s62.given /= "member" \/ ~s62.assign_due)
-                               THEN [s62 EXCEPT !.fault = "lost-by-losing"]
+                        s63 == IF s62.fault = "none" /\ ~s62.pending_said
+                               THEN [s62 EXCEPT !.fault = "paused-before-revoked"]
                                ELSE s62
                         s64 == IF /\ s63.fault = "none"
-                                  /\ ~(\/ s63.commit_done
-                                       \/ ~(s63.auto_commit /\ s63.owned)
-                                       \/ s63.lost
-                                       \/ s63.leaving)
-                               THEN [s63 EXCEPT !.fault = "commit-comes-first"]
+                                  /\ ~(s63.taken \/ s63.lost \/ s63.leaving \/ s63.rejoin_due)
+                               THEN [s63 EXCEPT !.fault = "revoked-for-cause"]
                                ELSE s63
-                    IN  [s64 EXCEPT !.revoke_due = TRUE]
+                        s65 == IF s64.fault = "none" /\ ~(~(s64.lost \/ s64.leaving) \/ s64.owned)
+                               THEN [s64 EXCEPT !.fault = "lost-was-owned"]
+                               ELSE s64
+                        s66 == IF /\ s65.fault = "none"
+                                  /\ ~(~s65.lost \/ s65.given /= "member" \/ ~s65.assign_due)
+                               THEN [s65 EXCEPT !.fault = "lost-by-losing"]
+                               ELSE s65
+                        s67 == IF /\ s66.fault = "none"
+                                  /\ ~(\/ s66.commit_done
+                                       \/ ~(s66.auto_commit /\ s66.owned)
+                                       \/ s66.lost
+                                       \/ s66.leaving)
+                               THEN [s66 EXCEPT !.fault = "commit-comes-first"]
+                               ELSE s66
+                    IN  [s67 EXCEPT !.revoke_due = TRUE]
                \* COMPLETING_REBALANCE.leave_requested.2 [L1 L2 L3]
                ELSE IF ~s.owned
-               THEN LET s65 == [s EXCEPT !.rebalance = "UNJOINED",
+               THEN LET s68 == [s EXCEPT !.rebalance = "UNJOINED",
                                          \* leave
                                          !.leaving = FALSE,
-                                         !.subscribed = FALSE,
-                                         !.polled = FALSE,
-                                         !.fenced = FALSE,
-                                         !.join_backoff = FALSE,
-                                         !.follow_up = FALSE,
-                                         !.commit_step = "none",
-                                         !.preparing = FALSE,
-                                         !.will_own = FALSE,
-                                         !.keeps = FALSE]
-                        s66 == IF s65.fault = "none" /\ ~s65.leave_asked
-                               THEN [s65 EXCEPT !.fault = "leaves-if-asked"]
-                               ELSE s65
-                        s67 == [s66 EXCEPT !.leave_asked = FALSE,
-                                           !.replaced = FALSE,
-                                           !.left = TRUE,
-                                           !.call_out = "none",
-                                           !.generation_unused = FALSE,
-                                           !.commit_out = FALSE,
-                                           !.may_join = FALSE,
-                                           !.rejoin_due = FALSE]
-                    IN  RebalanceLeaveNeeded(s67)
-               ELSE s
-          [] at = "UNJOINED" ->
-               \* UNJOINED.leave_requested.1 [L1 L2 L3]
-               IF s.subscribed \/ s.identity /= "none"
-               THEN LET s68 == \* leave
-                               [s EXCEPT !.leaving = FALSE,
                                          !.subscribed = FALSE,
                                          !.polled = FALSE,
                                          !.fenced = FALSE,
@@ -5853,6 +5913,36 @@ RebalanceLeaveRequested(s) ==
                                            !.may_join = FALSE,
                                            !.rejoin_due = FALSE]
                     IN  RebalanceLeaveNeeded(s70)
+               ELSE s
+          [] at = "UNJOINED" ->
+               \* UNJOINED.leave_requested.1 [L1 L2 L3]
+               IF s.subscribed \/ s.identity /= "none"
+               THEN LET s71 == \* forget_identity
+                               [s EXCEPT !.identity = "none",
+                                         !.unwanted = FALSE,
+                                         \* leave
+                                         !.leaving = FALSE,
+                                         !.subscribed = FALSE,
+                                         !.polled = FALSE,
+                                         !.fenced = FALSE,
+                                         !.join_backoff = FALSE,
+                                         !.follow_up = FALSE,
+                                         !.commit_step = "none",
+                                         !.preparing = FALSE,
+                                         !.will_own = FALSE,
+                                         !.keeps = FALSE]
+                        s72 == IF s71.fault = "none" /\ ~s71.leave_asked
+                               THEN [s71 EXCEPT !.fault = "leaves-if-asked"]
+                               ELSE s71
+                        s73 == [s72 EXCEPT !.leave_asked = FALSE,
+                                           !.replaced = FALSE,
+                                           !.left = TRUE,
+                                           !.call_out = "none",
+                                           !.generation_unused = FALSE,
+                                           !.commit_out = FALSE,
+                                           !.may_join = FALSE,
+                                           !.rejoin_due = FALSE]
+                    IN  RebalanceLeaveNeeded(s73)
                ELSE s
           [] at = "REVOKING_PARTITION" ->
                \* REVOKING_PARTITION.leave_requested.1 [C7 L2]
@@ -6363,6 +6453,7 @@ Started ==
                     s2 == ConnectionStarted(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6393,6 +6484,7 @@ Stopped ==
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
                                         !.given = "none",
+                                        !.kept = FALSE,
                                         !.lookup_out = FALSE,
                                         !.may_join = FALSE,
                                         !.replaced = FALSE,
@@ -6404,6 +6496,7 @@ Stopped ==
                     s4 == ConnectionStopped(s3)
                     s5 == TimeoutsTurnEnded(s4)
                 IN  [s5 EXCEPT !.given = IF s5.left \/ (s5.stalled /\ s5.static) THEN "none" ELSE s5.given,
+                               !.kept = s5.kept /\ ~s5.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6422,6 +6515,7 @@ SubscribedToTopics ==
                     s3 == ConnectionSubscribedToTopics(s2)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6448,6 +6542,7 @@ ApplicationPolled ==
                           THEN [s5 EXCEPT !.fault = "errors-are-told"]
                           ELSE s5
                 IN  [s6 EXCEPT !.given = IF s6.left \/ (s6.stalled /\ s6.static) THEN "none" ELSE s6.given,
+                               !.kept = s6.kept /\ ~s6.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6464,6 +6559,7 @@ PollRaised ==
                     s2 == TimeoutsPollRaised(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6482,6 +6578,7 @@ SubscriptionChangedNotTakesNotRetains ==
                     s3 == ConnectionSubscriptionChanged(s2)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6500,6 +6597,7 @@ SubscriptionChangedNotTakesRetains ==
                     s3 == ConnectionSubscriptionChanged(s2)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6518,6 +6616,7 @@ SubscriptionChangedTakesNotRetains ==
                     s3 == ConnectionSubscriptionChanged(s2)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6536,6 +6635,7 @@ SubscriptionChangedTakesRetains ==
                     s3 == ConnectionSubscriptionChanged(s2)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6554,6 +6654,7 @@ RejoinRequested ==
                     s3 == ConnectionRejoinRequested(s2)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6573,7 +6674,8 @@ LeaveRequested ==
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
                                         !.join_rests = FALSE,
-                                        !.stays = state.stays /\ state.revoke_due]
+                                        !.stays = state.stays /\ state.revoke_due,
+                                        !.kept = state.kept \/ (state.given = "id" /\ state.owned)]
                     s2 == RebalanceLeaveRequested(s1)
                     s3 == ConnectionLeaveRequested(s2)
                     s4 == TimeoutsTurnEnded(s3)
@@ -6582,10 +6684,12 @@ LeaveRequested ==
                                   \/ s4.said_goodbye
                                   \/ s4.static
                                   \/ s4.given = "none"
+                                  \/ s4.kept
                                   \/ ~s4.coordinator_known)
                           THEN [s4 EXCEPT !.fault = "goodbye-is-said"]
                           ELSE s4
                 IN  [s5 EXCEPT !.given = IF s5.left \/ (s5.stalled /\ s5.static) THEN "none" ELSE s5.given,
+                               !.kept = s5.kept /\ ~s5.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6605,6 +6709,7 @@ CallbackStarted ==
                     s2 == RebalanceCallbackStarted(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6640,10 +6745,12 @@ PartitionsRevoked ==
                                   \/ s5.said_goodbye
                                   \/ s5.static
                                   \/ s5.given = "none"
+                                  \/ s5.kept
                                   \/ ~s5.coordinator_known)
                           THEN [s5 EXCEPT !.fault = "goodbye-is-said"]
                           ELSE s5
                 IN  [s6 EXCEPT !.given = IF s6.left \/ (s6.stalled /\ s6.static) THEN "none" ELSE s6.given,
+                               !.kept = s6.kept /\ ~s6.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6667,6 +6774,7 @@ PartitionsAssigned ==
                           THEN [s3 EXCEPT !.fault = "assigned-is-enabled"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6687,6 +6795,7 @@ CommitOrFetchAsked ==
                     s2 == ConnectionCommitOrFetchAsked(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6703,6 +6812,7 @@ AsksSettled ==
                     s2 == ConnectionAsksSettled(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6733,6 +6843,7 @@ LookupFoundCurrent ==
                           THEN [s3 EXCEPT !.fault = "stalled-member-leaves"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6760,6 +6871,7 @@ LookupRetriableCurrent ==
                     s2 == ConnectionLookupRetriable(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6791,6 +6903,7 @@ LookupFatalCurrent ==
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6826,6 +6939,7 @@ JoinAcceptedCurrent ==
                     s2 == RebalanceJoinAccepted(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6859,6 +6973,7 @@ JoinMemberIdRequiredCurrent ==
                     s2 == RebalanceJoinMemberIdRequired(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6891,6 +7006,7 @@ JoinRebalanceInProgressCurrent ==
                     s2 == RebalanceJoinRebalanceInProgress(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6926,10 +7042,12 @@ JoinUnknownMemberCurrent ==
                                         !.in_group = FALSE,
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
-                                        !.given = "none"]
+                                        !.given = "none",
+                                        !.kept = FALSE]
                     s2 == RebalanceJoinUnknownMember(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -6963,6 +7081,7 @@ JoinCoordinatorLoadingCurrent ==
                     s2 == RebalanceJoinCoordinatorLoading(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7000,6 +7119,7 @@ JoinCoordinatorGoneCurrent ==
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7036,6 +7156,7 @@ JoinFencedCurrent ==
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
                                         !.given = "none",
+                                        !.kept = FALSE,
                                         !.may_join = FALSE,
                                         !.replaced = TRUE]
                     s2 == RebalanceJoinFenced(s1, TRUE)
@@ -7044,6 +7165,7 @@ JoinFencedCurrent ==
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7080,6 +7202,7 @@ JoinFatalCurrent ==
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7114,6 +7237,7 @@ SyncAcceptedCurrentNotTakesNotRetainsNotGainsNotFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7141,6 +7265,7 @@ SyncAcceptedCurrentNotTakesNotRetainsNotGainsFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7168,6 +7293,7 @@ SyncAcceptedCurrentNotTakesNotRetainsGainsNotFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7195,6 +7321,7 @@ SyncAcceptedCurrentNotTakesNotRetainsGainsFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7222,6 +7349,7 @@ SyncAcceptedCurrentNotTakesRetainsNotGainsNotFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7249,6 +7377,7 @@ SyncAcceptedCurrentNotTakesRetainsNotGainsFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7276,6 +7405,7 @@ SyncAcceptedCurrentNotTakesRetainsGainsNotFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7303,6 +7433,7 @@ SyncAcceptedCurrentNotTakesRetainsGainsFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7330,6 +7461,7 @@ SyncAcceptedCurrentTakesNotRetainsNotGainsNotFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7357,6 +7489,7 @@ SyncAcceptedCurrentTakesNotRetainsNotGainsFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7384,6 +7517,7 @@ SyncAcceptedCurrentTakesNotRetainsGainsNotFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7411,6 +7545,7 @@ SyncAcceptedCurrentTakesNotRetainsGainsFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7438,6 +7573,7 @@ SyncAcceptedCurrentTakesRetainsNotGainsNotFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7465,6 +7601,7 @@ SyncAcceptedCurrentTakesRetainsNotGainsFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7492,6 +7629,7 @@ SyncAcceptedCurrentTakesRetainsGainsNotFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7519,6 +7657,7 @@ SyncAcceptedCurrentTakesRetainsGainsFits ==
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7549,6 +7688,7 @@ SyncRebalanceInProgressCurrent ==
                     s2 == RebalanceSyncRebalanceInProgress(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7582,10 +7722,12 @@ SyncUnknownMemberCurrent ==
                                         !.in_group = FALSE,
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
-                                        !.given = "none"]
+                                        !.given = "none",
+                                        !.kept = FALSE]
                     s2 == RebalanceSyncUnknownMember(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7619,10 +7761,12 @@ SyncIllegalGenerationCurrent ==
                                         !.in_group = FALSE,
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
-                                        !.given = IF state.given /= "none" THEN "id" ELSE "none"]
+                                        !.given = IF state.given /= "none" THEN "id" ELSE "none",
+                                        !.kept = state.given /= "none"]
                     s2 == RebalanceSyncIllegalGeneration(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7658,6 +7802,7 @@ SyncCoordinatorGoneCurrent ==
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7692,6 +7837,7 @@ SyncFencedCurrent ==
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
                                         !.given = "none",
+                                        !.kept = FALSE,
                                         !.may_join = FALSE,
                                         !.replaced = TRUE]
                     s2 == RebalanceSyncFenced(s1, TRUE)
@@ -7700,6 +7846,7 @@ SyncFencedCurrent ==
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7734,6 +7881,7 @@ SyncFatalCurrent ==
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7760,6 +7908,7 @@ HeartbeatOkCurrent ==
                     s2 == TimeoutsHeartbeatOk(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7794,6 +7943,7 @@ HeartbeatRebalanceInProgressCurrent ==
                     s3 == RebalanceHeartbeatRebalanceInProgress(s2, TRUE)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7829,11 +7979,13 @@ HeartbeatUnknownMemberCurrent ==
                                         !.in_group = FALSE,
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
-                                        !.given = "none"]
+                                        !.given = "none",
+                                        !.kept = FALSE]
                     s2 == TimeoutsHeartbeatUnknownMember(s1, TRUE)
                     s3 == RebalanceHeartbeatUnknownMember(s2, TRUE)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7869,11 +8021,13 @@ HeartbeatIllegalGenerationCurrent ==
                                         !.in_group = FALSE,
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
-                                        !.given = IF state.given /= "none" THEN "id" ELSE "none"]
+                                        !.given = IF state.given /= "none" THEN "id" ELSE "none",
+                                        !.kept = state.given /= "none"]
                     s2 == TimeoutsHeartbeatIllegalGeneration(s1, TRUE)
                     s3 == RebalanceHeartbeatIllegalGeneration(s2, TRUE)
                     s4 == TimeoutsTurnEnded(s3)
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7910,6 +8064,7 @@ HeartbeatFencedCurrent ==
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
                                         !.given = "none",
+                                        !.kept = FALSE,
                                         !.may_join = FALSE,
                                         !.replaced = TRUE]
                     s2 == TimeoutsHeartbeatFenced(s1, TRUE)
@@ -7919,6 +8074,7 @@ HeartbeatFencedCurrent ==
                           THEN [s4 EXCEPT !.fault = "errors-are-told"]
                           ELSE s4
                 IN  [s5 EXCEPT !.given = IF s5.left \/ (s5.stalled /\ s5.static) THEN "none" ELSE s5.given,
+                               !.kept = s5.kept /\ ~s5.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7950,6 +8106,7 @@ HeartbeatCoordinatorGoneCurrent ==
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -7977,6 +8134,7 @@ HeartbeatRetriableCurrent ==
                     s2 == TimeoutsHeartbeatRetriable(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8007,6 +8165,7 @@ HeartbeatErrorCurrent ==
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8054,6 +8213,7 @@ CommitSettledCurrent ==
                     s2 == RebalanceCommitSettled(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8101,6 +8261,7 @@ CommitRetriableCurrent ==
                     s2 == RebalanceCommitRetriable(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8152,6 +8313,7 @@ CommitCoordinatorGoneCurrent ==
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8210,6 +8372,7 @@ CommitRebalanceInProgressCurrent ==
                     s2 == RebalanceCommitRebalanceInProgress(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8269,10 +8432,12 @@ CommitUnknownMemberCurrent ==
                                         !.in_group = FALSE,
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
-                                        !.given = "none"]
+                                        !.given = "none",
+                                        !.kept = FALSE]
                     s2 == RebalanceCommitUnknownMember(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8332,10 +8497,12 @@ CommitIllegalGenerationCurrent ==
                                         !.in_group = FALSE,
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
-                                        !.given = IF state.given /= "none" THEN "id" ELSE "none"]
+                                        !.given = IF state.given /= "none" THEN "id" ELSE "none",
+                                        !.kept = state.given /= "none"]
                     s2 == RebalanceCommitIllegalGeneration(s1, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8396,6 +8563,7 @@ CommitFencedCurrent ==
                                         !.commit_rests = FALSE,
                                         !.commit_done = FALSE,
                                         !.given = "none",
+                                        !.kept = FALSE,
                                         !.may_join = FALSE,
                                         !.replaced = TRUE]
                     s2 == RebalanceCommitFenced(s1, TRUE)
@@ -8404,6 +8572,7 @@ CommitFencedCurrent ==
                           THEN [s3 EXCEPT !.fault = "errors-are-told"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8434,6 +8603,7 @@ AskCoordinatorGoneCurrent ==
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8450,6 +8620,7 @@ HeartbeatDue ==
                     s2 == TimeoutsHeartbeatDue(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8471,6 +8642,7 @@ SessionExpired ==
                           THEN [s3 EXCEPT !.fault = "suspect-is-forgotten"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8491,6 +8663,7 @@ PollIntervalExpired ==
                           THEN [s3 EXCEPT !.fault = "stalled-member-leaves"]
                           ELSE s3
                 IN  [s4 EXCEPT !.given = IF s4.left \/ (s4.stalled /\ s4.static) THEN "none" ELSE s4.given,
+                               !.kept = s4.kept /\ ~s4.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8507,6 +8680,7 @@ JoinBackoffElapsed ==
                     s2 == RebalanceJoinBackoffElapsed(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8525,6 +8699,7 @@ LookupBackoffElapsed ==
                     s2 == ConnectionLookupBackoffElapsed(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8541,6 +8716,7 @@ CommitBackoffElapsed ==
                     s2 == RebalanceCommitBackoffElapsed(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8559,6 +8735,7 @@ CommitDeadlineExpired ==
                     s2 == RebalanceCommitDeadlineExpired(s1)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
+                               !.kept = s3.kept /\ ~s3.left,
                                !.raised = FALSE,
                                !.said_goodbye = FALSE,
                                !.left = FALSE,
@@ -8842,8 +9019,10 @@ HeartbeatWhenDue ==
 LeavesIfAsked ==
     state.fault /= "leaves-if-asked"
 
-\* leave-once (invariant): LeaveGroup is sent by who has an id, once.
+\* leave-once (invariant): LeaveGroup is sent once, by who is a member or has sent JoinGroup with the id that
+\* it has.
 \* Source: KAFKA-16639
+\* Source: Kafka AbstractCoordinator.shouldSendLeaveGroupRequest
 \* Rules: L1, P1
 LeaveOnce ==
     state.fault /= "leave-once"
@@ -8945,9 +9124,10 @@ UnwantedGoesFirst ==
 TakenIsRevoked ==
     state.fault /= "taken-is-revoked"
 
-\* goodbye-is-said (invariant): Who leaves says so: a dynamic member with an id, if the coordinator is known.
+\* goodbye-is-said (invariant): Who leaves says so, if the coordinator is known: a dynamic member, or who has
+\* sent JoinGroup with the id that it has.
 \* Source: KAFKA-16639
-\* Source: Kafka AbstractCoordinator.maybeLeaveGroup
+\* Source: Kafka AbstractCoordinator.maybeLeaveGroup, shouldSendLeaveGroupRequest
 \* Rules: L1
 GoodbyeIsSaid ==
     state.fault /= "goodbye-is-said"

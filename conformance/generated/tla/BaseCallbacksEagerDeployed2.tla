@@ -23,7 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 54383ba7456b414c7de2c68c412a5f17867dd430c500604be6af0ddd758f2052
+\* Model a053e003e0c5621b583d1b823f4918ee054f0efd881bba145791503e713c5f72
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -1672,7 +1672,10 @@ RebalancePartitionsRevoked(s, i) ==
                               !.lost[i] = FALSE,
                               !.callback_running[i] = FALSE]
                \* REVOKING_PARTITION.partitions_revoked.6 [C7 L1]
-               ELSE IF s.callback_running[i] /\ s.leaving[i] /\ (s.lost[i] \/ ~s.keeps[i])
+               ELSE IF /\ s.callback_running[i]
+                       /\ s.leaving[i]
+                       /\ s.lost[i] \/ ~s.keeps[i]
+                       /\ s.identity[i] = "member"
                THEN LET s4 == [s EXCEPT !.rebalance[i] = "UNJOINED",
                                         \* shrink
                                         !.lost[i] = FALSE,
@@ -1693,7 +1696,41 @@ RebalancePartitionsRevoked(s, i) ==
                                         !.call[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  RebalanceLeaveNeeded(s4, i)
-               \* REVOKING_PARTITION.partitions_revoked.7 [Q1]
+               \* REVOKING_PARTITION.partitions_revoked.7 [C7 L1]
+               ELSE IF /\ s.callback_running[i]
+                       /\ s.leaving[i]
+                       /\ s.lost[i] \/ ~s.keeps[i]
+                       /\ s.identity[i] /= "member"
+               THEN LET s5 == [s EXCEPT !.rebalance[i] = "UNJOINED",
+                                        \* shrink
+                                        !.lost[i] = FALSE,
+                                        !.callback_running[i] = FALSE,
+                                        !.owns[i] = [p \in Partitions |-> /\ s.keeps[i]
+                                                                          /\ s.owns[i][p]
+                                                                          /\ s.will_have[i][p]],
+                                        \* forget_identity
+                                        !.identity[i] = "none",
+                                        !.forgotten[i] = IF s.registered[i] /= "absent"
+                                                         THEN "member"
+                                                         ELSE s.forgotten[i],
+                                        !.registered[i] = "absent",
+                                        !.leader = IF s.leader = i THEN 0 ELSE s.leader,
+                                        !.call[i] = "none",
+                                        !.beat[i] = "none",
+                                        \* leave
+                                        !.leaving[i] = FALSE,
+                                        !.subscribed[i] = FALSE,
+                                        !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
+                                        !.join_backoff[i] = FALSE,
+                                        !.follow_up[i] = FALSE,
+                                        !.commit_step[i] = "none",
+                                        !.preparing[i] = FALSE,
+                                        !.keeps[i] = FALSE,
+                                        !.call[i] = "none",
+                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
+                    IN  RebalanceLeaveNeeded(s5, i)
+               \* REVOKING_PARTITION.partitions_revoked.8 [Q1]
                ELSE IF ~s.callback_running[i]
                THEN IF s.fault = "none"
                     THEN [s EXCEPT !.fault = "illegal-event"]
@@ -2330,7 +2367,7 @@ RebalanceLeaveRequested(s, i) ==
                               !.call[i] = "none",
                               !.will_have[i] = [p \in Partitions |-> FALSE]]
                \* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3]
-               ELSE IF ~(\E p \in Partitions : s.owns[i][p])
+               ELSE IF ~(\E p \in Partitions : s.owns[i][p]) /\ s.identity[i] = "member"
                THEN LET s4 == [s EXCEPT !.rebalance[i] = "UNJOINED",
                                         \* leave
                                         !.leaving[i] = FALSE,
@@ -2345,6 +2382,31 @@ RebalanceLeaveRequested(s, i) ==
                                         !.call[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  RebalanceLeaveNeeded(s4, i)
+               \* ASSIGNING_PARTITIONS.leave_requested.4 [L1 L2 L3]
+               ELSE IF ~(\E p \in Partitions : s.owns[i][p]) /\ s.identity[i] /= "member"
+               THEN LET s5 == [s EXCEPT !.rebalance[i] = "UNJOINED",
+                                        \* forget_identity
+                                        !.identity[i] = "none",
+                                        !.forgotten[i] = IF s.registered[i] /= "absent"
+                                                         THEN "member"
+                                                         ELSE s.forgotten[i],
+                                        !.registered[i] = "absent",
+                                        !.leader = IF s.leader = i THEN 0 ELSE s.leader,
+                                        !.call[i] = "none",
+                                        !.beat[i] = "none",
+                                        \* leave
+                                        !.leaving[i] = FALSE,
+                                        !.subscribed[i] = FALSE,
+                                        !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
+                                        !.join_backoff[i] = FALSE,
+                                        !.follow_up[i] = FALSE,
+                                        !.commit_step[i] = "none",
+                                        !.preparing[i] = FALSE,
+                                        !.keeps[i] = FALSE,
+                                        !.call[i] = "none",
+                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
+                    IN  RebalanceLeaveNeeded(s5, i)
                ELSE s
           [] at = "PREPARING_REBALANCE" ->
                \* PREPARING_REBALANCE.leave_requested.1 [C7 L2 L3]
@@ -2366,7 +2428,7 @@ RebalanceLeaveRequested(s, i) ==
                               !.will_have[i] = [p \in Partitions |-> FALSE]]
                \* PREPARING_REBALANCE.leave_requested.2 [L1 L2 L3]
                ELSE IF ~(\E p \in Partitions : s.owns[i][p])
-               THEN LET s5 == [s EXCEPT !.rebalance[i] = "UNJOINED",
+               THEN LET s6 == [s EXCEPT !.rebalance[i] = "UNJOINED",
                                         \* leave
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
@@ -2379,7 +2441,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.keeps[i] = FALSE,
                                         !.call[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
-                    IN  RebalanceLeaveNeeded(s5, i)
+                    IN  RebalanceLeaveNeeded(s6, i)
                ELSE s
           [] at = "COMPLETING_REBALANCE" ->
                \* COMPLETING_REBALANCE.leave_requested.1 [C7 L2 L3]
@@ -2401,7 +2463,7 @@ RebalanceLeaveRequested(s, i) ==
                               !.will_have[i] = [p \in Partitions |-> FALSE]]
                \* COMPLETING_REBALANCE.leave_requested.2 [L1 L2 L3]
                ELSE IF ~(\E p \in Partitions : s.owns[i][p])
-               THEN LET s6 == [s EXCEPT !.rebalance[i] = "UNJOINED",
+               THEN LET s7 == [s EXCEPT !.rebalance[i] = "UNJOINED",
                                         \* leave
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
@@ -2414,13 +2476,22 @@ RebalanceLeaveRequested(s, i) ==
                                         !.keeps[i] = FALSE,
                                         !.call[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
-                    IN  RebalanceLeaveNeeded(s6, i)
+                    IN  RebalanceLeaveNeeded(s7, i)
                ELSE s
           [] at = "UNJOINED" ->
                \* UNJOINED.leave_requested.1 [L1 L2 L3]
                IF s.subscribed[i] \/ s.identity[i] /= "none"
-               THEN LET s7 == \* leave
-                              [s EXCEPT !.leaving[i] = FALSE,
+               THEN LET s8 == \* forget_identity
+                              [s EXCEPT !.identity[i] = "none",
+                                        !.forgotten[i] = IF s.registered[i] /= "absent"
+                                                         THEN "member"
+                                                         ELSE s.forgotten[i],
+                                        !.registered[i] = "absent",
+                                        !.leader = IF s.leader = i THEN 0 ELSE s.leader,
+                                        !.call[i] = "none",
+                                        !.beat[i] = "none",
+                                        \* leave
+                                        !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
                                         !.fenced[i] = FALSE,
@@ -2431,7 +2502,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.keeps[i] = FALSE,
                                         !.call[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
-                    IN  RebalanceLeaveNeeded(s7, i)
+                    IN  RebalanceLeaveNeeded(s8, i)
                ELSE s
           [] at = "REVOKING_PARTITION" ->
                \* REVOKING_PARTITION.leave_requested.1 [C7 L2]

@@ -7,7 +7,7 @@
 \* said of states alone: again and again `last` names the action, or the action is impossible. While `last`
 \* names one, nothing else happens but that it is emptied.
 \*
-\* Model 4e96b17c2affcd11a546b7c1c2bd53cebca20532e4c1722f878cf98cf01c2563
+\* Model 0476f30c38557a5ae977b891f2104cf479bbf54e11aeeb6ac13b886313c97969
 EXTENDS BaseCalmCooperativeDeployed2
 
 VARIABLE last

@@ -7,7 +7,7 @@
 \* said of states alone: again and again `last` names the action, or the action is impossible. While `last`
 \* names one, nothing else happens but that it is emptied.
 \*
-\* Model 9b18f5106e3026ebe69c62606ef7de289dfee0db0ef1184ea441933db2fb870c
+\* Model c473dea77f29e0a6dca1d16a67dd7b151389ca3e58c90f57f69ec03f09c484fd
 EXTENDS BaseCalmEagerDeployed2
 
 VARIABLE last

@@ -23,7 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 9f3f9e98c39629ede2ed12f9ada783cc81f0bd0137b6c2335b9206e5b8033517
+\* Model daafab3e6d4a241e91a38566f5a7f1cd5576554fc6e06d42bcf5681df3b34edc
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -1448,7 +1448,10 @@ RebalancePartitionsRevoked(s, i) ==
                               !.lost[i] = FALSE,
                               !.callback_running[i] = FALSE]
                \* REVOKING_PARTITION.partitions_revoked.6 [C7 L1]
-               ELSE IF s.callback_running[i] /\ s.leaving[i] /\ (s.lost[i] \/ ~s.keeps[i])
+               ELSE IF /\ s.callback_running[i]
+                       /\ s.leaving[i]
+                       /\ s.lost[i] \/ ~s.keeps[i]
+                       /\ s.identity[i] = "member"
                THEN LET s4 == [s EXCEPT !.rebalance[i] = "UNJOINED",
                                         \* shrink
                                         !.lost[i] = FALSE,
@@ -1469,7 +1472,41 @@ RebalancePartitionsRevoked(s, i) ==
                                         !.call[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  RebalanceLeaveNeeded(s4, i)
-               \* REVOKING_PARTITION.partitions_revoked.7 [Q1]
+               \* REVOKING_PARTITION.partitions_revoked.7 [C7 L1]
+               ELSE IF /\ s.callback_running[i]
+                       /\ s.leaving[i]
+                       /\ s.lost[i] \/ ~s.keeps[i]
+                       /\ s.identity[i] /= "member"
+               THEN LET s5 == [s EXCEPT !.rebalance[i] = "UNJOINED",
+                                        \* shrink
+                                        !.lost[i] = FALSE,
+                                        !.callback_running[i] = FALSE,
+                                        !.owns[i] = [p \in Partitions |-> /\ s.keeps[i]
+                                                                          /\ s.owns[i][p]
+                                                                          /\ s.will_have[i][p]],
+                                        \* forget_identity
+                                        !.identity[i] = "none",
+                                        !.forgotten[i] = IF s.registered[i] /= "absent"
+                                                         THEN "member"
+                                                         ELSE s.forgotten[i],
+                                        !.registered[i] = "absent",
+                                        !.leader = IF s.leader = i THEN 0 ELSE s.leader,
+                                        !.call[i] = "none",
+                                        !.beat[i] = "none",
+                                        \* leave
+                                        !.leaving[i] = FALSE,
+                                        !.subscribed[i] = FALSE,
+                                        !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
+                                        !.join_backoff[i] = FALSE,
+                                        !.follow_up[i] = FALSE,
+                                        !.commit_step[i] = "none",
+                                        !.preparing[i] = FALSE,
+                                        !.keeps[i] = FALSE,
+                                        !.call[i] = "none",
+                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
+                    IN  RebalanceLeaveNeeded(s5, i)
+               \* REVOKING_PARTITION.partitions_revoked.8 [Q1]
                ELSE IF ~s.callback_running[i]
                THEN IF s.fault = "none"
                     THEN [s EXCEPT !.fault = "illegal-event"]
@@ -1940,7 +1977,7 @@ RebalanceLeaveRequested(s, i) ==
                               !.call[i] = "none",
                               !.will_have[i] = [p \in Partitions |-> FALSE]]
                \* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3]
-               ELSE IF ~(\E p \in Partitions : s.owns[i][p])
+               ELSE IF ~(\E p \in Partitions : s.owns[i][p]) /\ s.identity[i] = "member"
                THEN LET s4 == [s EXCEPT !.rebalance[i] = "UNJOINED",
                                         \* leave
                                         !.leaving[i] = FALSE,
@@ -1955,6 +1992,31 @@ RebalanceLeaveRequested(s, i) ==
                                         !.call[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  RebalanceLeaveNeeded(s4, i)
+               \* ASSIGNING_PARTITIONS.leave_requested.4 [L1 L2 L3]
+               ELSE IF ~(\E p \in Partitions : s.owns[i][p]) /\ s.identity[i] /= "member"
+               THEN LET s5 == [s EXCEPT !.rebalance[i] = "UNJOINED",
+                                        \* forget_identity
+                                        !.identity[i] = "none",
+                                        !.forgotten[i] = IF s.registered[i] /= "absent"
+                                                         THEN "member"
+                                                         ELSE s.forgotten[i],
+                                        !.registered[i] = "absent",
+                                        !.leader = IF s.leader = i THEN 0 ELSE s.leader,
+                                        !.call[i] = "none",
+                                        !.beat[i] = "none",
+                                        \* leave
+                                        !.leaving[i] = FALSE,
+                                        !.subscribed[i] = FALSE,
+                                        !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
+                                        !.join_backoff[i] = FALSE,
+                                        !.follow_up[i] = FALSE,
+                                        !.commit_step[i] = "none",
+                                        !.preparing[i] = FALSE,
+                                        !.keeps[i] = FALSE,
+                                        !.call[i] = "none",
+                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
+                    IN  RebalanceLeaveNeeded(s5, i)
                ELSE s
           [] at = "PREPARING_REBALANCE" ->
                \* PREPARING_REBALANCE.leave_requested.1 [C7 L2 L3]
@@ -1976,7 +2038,7 @@ RebalanceLeaveRequested(s, i) ==
                               !.will_have[i] = [p \in Partitions |-> FALSE]]
                \* PREPARING_REBALANCE.leave_requested.2 [L1 L2 L3]
                ELSE IF ~(\E p \in Partitions : s.owns[i][p])
-               THEN LET s5 == [s EXCEPT !.rebalance[i] = "UNJOINED",
+               THEN LET s6 == [s EXCEPT !.rebalance[i] = "UNJOINED",
                                         \* leave
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
@@ -1989,7 +2051,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.keeps[i] = FALSE,
                                         !.call[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
-                    IN  RebalanceLeaveNeeded(s5, i)
+                    IN  RebalanceLeaveNeeded(s6, i)
                ELSE s
           [] at = "COMPLETING_REBALANCE" ->
                \* COMPLETING_REBALANCE.leave_requested.1 [C7 L2 L3]
@@ -2011,7 +2073,7 @@ RebalanceLeaveRequested(s, i) ==
                               !.will_have[i] = [p \in Partitions |-> FALSE]]
                \* COMPLETING_REBALANCE.leave_requested.2 [L1 L2 L3]
                ELSE IF ~(\E p \in Partitions : s.owns[i][p])
-               THEN LET s6 == [s EXCEPT !.rebalance[i] = "UNJOINED",
+               THEN LET s7 == [s EXCEPT !.rebalance[i] = "UNJOINED",
                                         \* leave
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
@@ -2024,13 +2086,22 @@ RebalanceLeaveRequested(s, i) ==
                                         !.keeps[i] = FALSE,
                                         !.call[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
-                    IN  RebalanceLeaveNeeded(s6, i)
+                    IN  RebalanceLeaveNeeded(s7, i)
                ELSE s
           [] at = "UNJOINED" ->
                \* UNJOINED.leave_requested.1 [L1 L2 L3]
                IF s.subscribed[i] \/ s.identity[i] /= "none"
-               THEN LET s7 == \* leave
-                              [s EXCEPT !.leaving[i] = FALSE,
+               THEN LET s8 == \* forget_identity
+                              [s EXCEPT !.identity[i] = "none",
+                                        !.forgotten[i] = IF s.registered[i] /= "absent"
+                                                         THEN "member"
+                                                         ELSE s.forgotten[i],
+                                        !.registered[i] = "absent",
+                                        !.leader = IF s.leader = i THEN 0 ELSE s.leader,
+                                        !.call[i] = "none",
+                                        !.beat[i] = "none",
+                                        \* leave
+                                        !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
                                         !.polled[i] = FALSE,
                                         !.fenced[i] = FALSE,
@@ -2041,7 +2112,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.keeps[i] = FALSE,
                                         !.call[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
-                    IN  RebalanceLeaveNeeded(s7, i)
+                    IN  RebalanceLeaveNeeded(s8, i)
                ELSE s
           [] at = "REVOKING_PARTITION" ->
                \* REVOKING_PARTITION.leave_requested.1 [C7 L2]

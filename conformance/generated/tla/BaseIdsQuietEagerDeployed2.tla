@@ -23,7 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 7195e72ce237f9f31065548b3a35e48c65ce163458b662ea7c316c58c3d13c8e
+\* Model 8f5a86bb5962403133fe96401cb2ac433c968916d2757711603d0a587c09340b
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -1754,7 +1754,10 @@ RebalancePartitionsRevoked(s, i) ==
                               !.lost[i] = FALSE,
                               !.callback_running[i] = FALSE]
                \* REVOKING_PARTITION.partitions_revoked.6 [C7 L1]
-               ELSE IF s.callback_running[i] /\ s.leaving[i] /\ (s.lost[i] \/ ~s.keeps[i])
+               ELSE IF /\ s.callback_running[i]
+                       /\ s.leaving[i]
+                       /\ s.lost[i] \/ ~s.keeps[i]
+                       /\ s.identity[i] = "member"
                THEN LET s4 == [s EXCEPT !.rebalance[i] = "UNJOINED",
                                         \* shrink
                                         !.lost[i] = FALSE,
@@ -1775,7 +1778,43 @@ RebalancePartitionsRevoked(s, i) ==
                                         !.call[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  RebalanceLeaveNeeded(s4, i)
-               \* REVOKING_PARTITION.partitions_revoked.7 [Q1]
+               \* REVOKING_PARTITION.partitions_revoked.7 [C7 L1]
+               ELSE IF /\ s.callback_running[i]
+                       /\ s.leaving[i]
+                       /\ s.lost[i] \/ ~s.keeps[i]
+                       /\ s.identity[i] /= "member"
+               THEN LET s5 == [s EXCEPT !.rebalance[i] = "UNJOINED",
+                                        \* shrink
+                                        !.lost[i] = FALSE,
+                                        !.callback_running[i] = FALSE,
+                                        !.owns[i] = [p \in Partitions |-> /\ s.keeps[i]
+                                                                          /\ s.owns[i][p]
+                                                                          /\ s.will_have[i][p]],
+                                        \* forget_identity
+                                        !.identity[i] = "none",
+                                        !.forgotten[i] = IF s.registered[i] = "pending"
+                                                         THEN "pending"
+                                                         ELSE IF s.registered[i] /= "absent"
+                                                              THEN "member"
+                                                              ELSE s.forgotten[i],
+                                        !.registered[i] = "absent",
+                                        !.leader = IF s.leader = i THEN 0 ELSE s.leader,
+                                        !.call[i] = "none",
+                                        !.beat[i] = "none",
+                                        \* leave
+                                        !.leaving[i] = FALSE,
+                                        !.subscribed[i] = FALSE,
+                                        !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
+                                        !.join_backoff[i] = FALSE,
+                                        !.follow_up[i] = FALSE,
+                                        !.commit_step[i] = "none",
+                                        !.preparing[i] = FALSE,
+                                        !.keeps[i] = FALSE,
+                                        !.call[i] = "none",
+                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
+                    IN  RebalanceLeaveNeeded(s5, i)
+               \* REVOKING_PARTITION.partitions_revoked.8 [Q1]
                ELSE IF ~s.callback_running[i]
                THEN IF s.fault = "none"
                     THEN [s EXCEPT !.fault = "illegal-event"]

@@ -43,6 +43,22 @@ def a_pending_id_is_not_given_back() -> None:
     around(Leaving, "send_leave_group", make)
 
 
+@breaker("L1-kept-id", "L1")
+def a_kept_id_is_given_back() -> None:
+    """A member that has lost its generation, and kept its id, leaves with that id, although it has not joined since."""
+
+    def make(original: Method) -> Method:
+        def send_leave_group(self: Leaving, reason: str) -> object:
+            membership = self._core.membership
+            if not membership.owned() and membership.state is RebalanceState.UNJOINED:
+                membership.enter(RebalanceState.PREPARING_REBALANCE)
+            return original(self, reason)
+
+        return send_leave_group
+
+    around(Leaving, "send_leave_group", make)
+
+
 @breaker("L1-no-time", "L1")
 def a_short_close_says_nothing() -> None:
     """A close without time ends before LeaveGroup is sent."""

@@ -22,6 +22,7 @@ _BREAKERS: Final[tuple[tuple[str, str, Which, Change, str], ...]] = (
     ("K2-row-no-follow-up",    "K2",    cell("PARTITION_REVOKED", "revocation_done", guard="deployed"), without("want_follow_up"),       "A cooperative member that gave something up wants no other round."),
     ("C2-row-not-told",        "C2",    cell(STABLE, "heartbeat_unknown_member", guard="owned"),    to("UNJOINED"),                      "A member that is unknown drops what it owns without the lost callback."),
     ("J7-row-no-poll",         "J7",    cell("UNJOINED", "application_polled"),                     ignored,                             "A poll does not make the subscribed member join."),
+    ("L1-row-kept-id",         "L1",    cell("UNJOINED", "leave_requested"),                        without("forget_identity"),          "A member that has only kept its id from a lost generation leaves with it."),
     ("H4-row-deaf",            "H4",    cell("COMPLETING_REBALANCE", "sync_rebalance_in_progress"), ignored,                            "REBALANCE_IN_PROGRESS in answer to SyncGroup is ignored."),
     ("J9-row-late-counts",     "J9",    cell(STABLE, ANNOUNCED),                                    guard("current and ", ""),           "A late announcement of a rebalance counts."),
 )

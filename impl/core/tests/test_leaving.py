@@ -141,6 +141,35 @@ def test_L1_an_only_pending_member_id_leaves_too() -> None:
     assert scene.is_done(1)
 
 
+def test_L1_an_id_kept_from_a_lost_generation_does_not_leave() -> None:
+    scene = Scene().stable(0)
+    scene.heartbeat("ILLEGAL_GENERATION")
+    scene.do(Unsubscribe(1))
+    scene.revoked()
+    assert scene.is_done(1)
+    assert scene.sent(LeaveGroupRequest) == []
+    assert scene.describe().member_id == ""
+
+
+def test_L1_a_generation_lost_while_leaving_leaves_no_member_to_say_good_bye() -> None:
+    scene = Scene().stable(0)
+    scene.expire("heartbeat")
+    scene.do(Unsubscribe(1))
+    scene.answer("Heartbeat", "ILLEGAL_GENERATION")
+    scene.revoked()
+    assert scene.is_done(1)
+    assert scene.sent(LeaveGroupRequest) == []
+
+
+def test_L1_who_has_joined_again_with_a_kept_id_leaves() -> None:
+    scene = Scene().completing()
+    scene.answer("SyncGroup", "ILLEGAL_GENERATION")
+    assert scene.last_join().member_id == MEMBER
+    scene.do(Unsubscribe(1))
+    (leave,) = scene.sent(LeaveGroupRequest)
+    assert leave.member_id == MEMBER
+
+
 def test_L1_a_heartbeat_in_flight_does_not_hold_up_the_leave() -> None:
     scene = Scene().stable(0)
     scene.expire("heartbeat")

@@ -9,8 +9,10 @@ import (
 // bugs are the ways to break the member on purpose: a row of the table, and what it is changed to; nothing: it is left out.
 var bugs = []struct{ name, row, wrong string }{
 	{"commit-without-deadline", "commit_deadline_expired | !no_commit | committed()", ""},
-	{"heartbeat-while-joining", "!join_backoff silence() >JoinGroup", "!join_backoff >JoinGroup"},
+	{"heartbeat-while-joining", "!keeps silence() >JoinGroup", "!keeps >JoinGroup"},
+	{"joins-with-what-it-does-not-want", "unwanted keeps=retains", "!unwanted !keeps"},
 	{"late-answers-count", "*_* | !current |", ""},
+	{"leaves-with-a-kept-id", "!static member/PREPARING_REBALANCE !nobody", "!static !nobody"},
 	{"lookup-without-backoff", "INITIALIZED lookup_backoff\n", "INITIALIZED look_up()\n"},
 	{"member-id-not-used", "| id_given send_join()", "| id_given"},
 	{"no-commit-before-rebalance", "owned auto_commit | commit()", "owned auto_commit | committed()"},
@@ -18,11 +20,14 @@ var bugs = []struct{ name, row, wrong string }{
 	{"overdue-heartbeat-forgotten", "IDLE/IN_FLIGHT | beat_due", "IDLE/IN_FLIGHT KNOWN | beat_due"},
 	{"partitions-lost-silently", "| owned | silence() lose()", ""},
 	{"queued-callback-stays-revoked", "silence() lost !will_own !keeps !follow_up", "silence()"},
-	{"rejoins-when-fenced", "nobody !polled >ERROR", "nobody >ERROR"},
+	{"rejoins-when-fenced", "nobody fenced !polled !wanted >ERROR", "nobody >ERROR"},
 	{"stall-forgotten-while-no-coordinator", "KNOWN stall() go_on()", "KNOWN go_on()"},
-	{"static-member-leaves", "!static !nobody KNOWN | >LeaveGroup", "!nobody KNOWN | >LeaveGroup"},
+	{"static-member-leaves", "| !static member/PREPARING_REBALANCE", "| member/PREPARING_REBALANCE"},
 	{"two-heartbeats-in-flight", "turn_ended | IDLE KNOWN beat_due", "turn_ended | IDLE/IN_FLIGHT KNOWN beat_due"},
 }
+
+// ofCooperative are those that an eager member cannot have: it joins with nothing, and has nothing to give up afterwards.
+var ofCooperative = []string{"joins-with-what-it-does-not-want", "no-second-rebalance"}
 
 // tableWith is the table with a bug in it, and as it should be if none is named.
 func tableWith(bug string) (string, error) {

@@ -3,14 +3,14 @@
 package main
 
 // A member is the set of the facts that hold. Of those joined by a stroke one does: the coordinator (KNOWN: the connection is
-// STABLE), when it is looked up, the membership, heartbeats, identity, the commit before a rebalance. The last four are told with
+// STABLE), when it is looked up, the membership, heartbeats, identity, the commit before a rebalance. The last five are told with
 // an event and forgotten when it is over.
 const vocabulary = `
 DOWN/INITIALIZED/COORDINATOR_DISCOVERY/KNOWN lookup_now/lookup_backoff/lookup_at_poll
 UNJOINED/PREPARE_REVOCATION/REVOKING_PARTITION/PARTITION_REVOKED/PREPARING_REBALANCE/COMPLETING_REBALANCE/ASSIGNING_PARTITIONS/STABLE
 STOPPED/DISABLED/IDLE/IN_FLIGHT nobody/id_given/member no_commit/commit_out/commit_backoff/commit_blocked
-cooperative auto_commit static subscribed polled wanted asked join_backoff preparing follow_up leaving
-owned will_own keeps lost callback_running beat_due poll_due current takes retains gains`
+cooperative auto_commit static subscribed polled fenced wanted asked join_backoff preparing follow_up leaving
+owned will_own unwanted keeps lost callback_running beat_due poll_due current takes retains gains fits`
 
 // Event | what holds | what follows: the first row that fits. No event: that of the row above. Answers are called request_answer.
 // a/b: a or b. !a: not a; in the third column, a ends. a=b: a holds if b does, and else ends. >X: send X. x(): x happens now.
@@ -20,9 +20,10 @@ created                  |                              | DOWN lookup_now UNJOIN
 started                  | DOWN                         | INITIALIZED DISABLED
 stopped                  | IDLE/IN_FLIGHT/!UNJOINED/subscribed/!nobody | >REFUSED
                          |                              | DOWN STOPPED lookup_now !wanted !asked
-subscribed_to_topics application_polled commit_or_fetch_asked rejoin_requested leave_requested | DOWN | >REFUSED
+subscribed_to_topics application_polled commit_or_fetch_asked subscription_changed rejoin_requested leave_requested | DOWN | >REFUSED
 subscribed_to_topics     | UNJOINED !subscribed         | subscribed !polled
-application_polled       |                              | !poll_due poll() poll_waited()
+application_polled       | fenced                       | !poll_due >ERROR poll_waited()
+                         |                              | !poll_due poll() poll_waited()
 poll                     | UNJOINED !subscribed         |
                          | !polled                      | polled coordinator_needed() join()
 poll_waited              | INITIALIZED lookup_at_poll   | look_up()
@@ -55,15 +56,16 @@ join_lost                | COMPLETING_REBALANCE/PREPARING_REBALANCE polled | PRE
 join                     | !KNOWN                       |
                          | STABLE preparing no_commit   | send_join()
                          | UNJOINED/PARTITION_REVOKED/PREPARING_REBALANCE polled !join_backoff | send_join()
-send_join                |                              | PREPARING_REBALANCE !preparing !follow_up !join_backoff silence() >JoinGroup
+send_join                |                              | PREPARING_REBALANCE !preparing !follow_up !join_backoff !keeps silence() >JoinGroup
 join_backoff_elapsed     | join_backoff                 | !join_backoff join()
 join_*                   | !PREPARING_REBALANCE/!KNOWN/!polled/join_backoff | >REFUSED
 join_accepted            |                              | COMPLETING_REBALANCE member IDLE >SyncGroup
 join_member_id_required  |                              | id_given send_join()
 join_coordinator_loading |                              | join_backoff
 sync_*                   | !COMPLETING_REBALANCE        | >REFUSED
-sync_accepted            | takes retains                | will_own keeps revoke()
-                         | takes                        | will_own=gains revoke()
+sync_accepted            | !fits                        | STABLE note_unwanted() rejoin()
+                         | takes retains                | will_own keeps PREPARE_REVOCATION commit_first()
+                         | takes                        | will_own=gains PREPARE_REVOCATION commit_first()
                          | owned                        | ASSIGNING_PARTITIONS >ASSIGN_PARTITIONS
                          |                              | ASSIGNING_PARTITIONS owned=gains >ASSIGN_PARTITIONS
 join_rebalance_in_progress sync_rebalance_in_progress |  | send_join()
@@ -71,9 +73,17 @@ join_fatal sync_fatal    |                              | PREPARING_REBALANCE !p
 
 -- a rebalance, and the commit before it
 rejoin_requested         |                              | rebalance()
+subscription_changed     | STABLE !preparing            | note_unwanted() rejoin()
+                         | STABLE takes no_commit       | note_unwanted() revoke()
+                         | STABLE takes                 | note_unwanted() PREPARE_REVOCATION
+                         | ASSIGNING_PARTITIONS         | note_unwanted() follow_up
+                         | PREPARING_REBALANCE/COMPLETING_REBALANCE | follow_up
+note_unwanted            | cooperative owned takes      | !preparing unwanted keeps=retains
+                         |                              | !preparing !unwanted !keeps
+rejoin                   |                              | !follow_up rebalance()
 rebalance                | PREPARING_REBALANCE/COMPLETING_REBALANCE/ASSIGNING_PARTITIONS | follow_up
                          | !STABLE/preparing            |
-                         | cooperative                  | preparing commit_first()
+                         | cooperative !unwanted        | preparing commit_first()
                          |                              | PREPARE_REVOCATION commit_first()
 commit_first             | owned auto_commit            | commit()
                          |                              | committed()
@@ -102,10 +112,10 @@ revoked                  | leaving !keeps               | leave()
                          | lost                         | !lost unjoin()
                          | !member keeps                | silence() lose()
                          | !member                      | unjoin()
-                         | cooperative                  | owned=will_own !will_own !keeps follow_up ASSIGNING_PARTITIONS >ASSIGN_PARTITIONS
+                         | cooperative !unwanted        | owned=will_own !will_own !keeps follow_up ASSIGNING_PARTITIONS >ASSIGN_PARTITIONS
                          |                              | PARTITION_REVOKED join()
 partitions_assigned      | !ASSIGNING_PARTITIONS        |
-                         | member follow_up             | STABLE !follow_up rebalance()
+                         | member follow_up             | STABLE rejoin()
                          | member                       | STABLE
                          | owned                        | lose()
                          |                              | unjoin()
@@ -114,7 +124,7 @@ unjoin                   |                              | UNJOINED !follow_up jo
 -- the membership is lost, or given up
 *_unknown_member         |                              | nobody membership_lost()
 *_illegal_generation     |                              | id_given membership_lost()
-*_fenced                 |                              | nobody !polled >ERROR membership_lost()
+*_fenced                 |                              | nobody fenced !polled !wanted >ERROR membership_lost()
 membership_lost          | REVOKING_PARTITION !callback_running | silence() lost !will_own !keeps !follow_up
                          | REVOKING_PARTITION/ASSIGNING_PARTITIONS | silence()
                          | owned                        | silence() lose()
@@ -125,11 +135,11 @@ stall                    | !KNOWN/!poll_due/leaving     |
 leave_requested          | REVOKING_PARTITION           | give_up()
                          | UNJOINED/!owned              | leave()
                          | PREPARING_REBALANCE/COMPLETING_REBALANCE/!member | give_up() lose()
-                         |                              | give_up() revoke()
-give_up                  |                              | leaving forget_rebalance() !join_backoff
+                         |                              | give_up() !keeps revoke()
+give_up                  |                              | leaving forget_rebalance() !join_backoff !unwanted
 leave                    |                              | say_goodbye() forget_rebalance() forget_subscription() UNJOINED nobody silence()
-say_goodbye              | !static !nobody KNOWN        | >LeaveGroup
-forget_subscription      |                              | !subscribed !polled !wanted !join_backoff !leaving !lost !will_own !keeps
+say_goodbye              | !static member/PREPARING_REBALANCE !nobody KNOWN | >LeaveGroup
+forget_subscription      |                              | !subscribed !polled !fenced !wanted !join_backoff !leaving !lost !will_own !keeps
 
 -- heartbeats
 heartbeat_due            | IDLE/IN_FLIGHT               | beat_due
@@ -139,4 +149,4 @@ heartbeat_ok             |                              | IDLE
 heartbeat_error          |                              | IDLE !beat_due >ERROR
 heartbeat_rebalance_in_progress | PREPARING_REBALANCE/COMPLETING_REBALANCE | IDLE
                          |                              | IDLE rebalance()
-silence                  |                              | DISABLED !beat_due !poll_due`
+silence                  |                              | DISABLED !beat_due !poll_due !unwanted`
