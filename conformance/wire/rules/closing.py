@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.history import History, identities
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, in_vain, within
 from groupspec.impl.core.messages import LeaveGroupRequest, OffsetCommitRequest
+
+ENDS_MEMBERSHIP: Final = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "FENCED_INSTANCE_ID")
 
 
 def close_asked(history: History) -> int | None:
@@ -28,7 +31,9 @@ def close_leaves_once(history: History) -> Iterator[Finding]:
         return
     leaves = [leave for leave in history.of("LeaveGroup") if leave.sent_us >= asked]
     member_id = identities(history)[-1].member_id
-    if not leaves:
+    if not leaves and generation_lost(history, asked):
+        yield held("close() had nothing to leave: the generation was lost", asked)
+    elif not leaves:
         yield in_vain("close() sent no LeaveGroup", asked, history.ends_us)
     elif len(leaves) > 1:
         yield broken(f"close() sent {len(leaves)} LeaveGroups", leaves[1].sent_us)
@@ -36,6 +41,15 @@ def close_leaves_once(history: History) -> Iterator[Finding]:
         yield broken("LeaveGroup carries another member id", leaves[0].sent_us)
     else:
         yield held("close() sent one LeaveGroup", leaves[0].sent_us)
+
+
+def generation_lost(history: History, until_us: int) -> bool:
+    """Whether an answer took the membership away, and no JoinGroup followed: UNJOINED (L1), maybe with a kept id."""
+    apis = ("SyncGroup", "Heartbeat", "OffsetCommit")
+    told = (e.answered_us or 0 for api in apis for error in ENDS_MEMBERSHIP for e in history.answers(api, error))
+    last_us = max((at_us for at_us in told if at_us < until_us), default=None)
+    join = None if last_us is None else history.first("JoinGroup", last_us)
+    return last_us is not None and (join is None or join.sent_us > until_us)
 
 
 @checks("L2", needs="pull")

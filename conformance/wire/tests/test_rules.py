@@ -209,6 +209,15 @@ SPOILED: tuple[tuple[str, str, Callable[[], Story], Spoil], ...] = (
 )  # fmt: skip
 
 
+def test_L1_who_has_lost_its_generation_has_nothing_to_leave_though_it_kept_its_id() -> None:
+    """Kafka AbstractCoordinator.shouldSendLeaveGroupRequest: not in UNJOINED."""
+    story = stories.eager_rebalance()
+    drop("LeaveGroup")(story)
+    assert judge("L1", story.history()).verdict in BROKEN
+    story.heartbeat(1_980, 2, "ILLEGAL_GENERATION")
+    assert judge("L1", story.history()).verdict is Verdict.PASS
+
+
 def own_loss(story: Story) -> None:
     """At 1500 the member says lost, by itself; then it joins as a new one."""
     drop("Heartbeat", 1_480)(story)
