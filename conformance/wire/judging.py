@@ -14,6 +14,8 @@ from groupspec.spec.rules import RULES
 DISTURBED_MS: Final = 200
 """A stall of this length may have changed what happened: late answers were later, sessions ran out."""
 CLEARLY: Final = 1.5
+UNSEEN: Final = 4
+"""A client that waited for a processor may have waited so many times as long as was seen: one thread of it for the other."""
 CLEARLY_IN_VAIN: Final = 4
 """What has not come in so many times the longest stall does not come."""
 LEVEL_VERDICT: Final = {"must": Verdict.FAIL, "should": Verdict.DEVIATION}
@@ -64,7 +66,7 @@ def judge_run(rules: Sequence[str], history: History, outcome: Outcome) -> dict[
 def _disturbed(judgement: Judgement, stall_ms: float) -> Judgement:
     """Nothing is proved by what a stall could have made; but what took far longer than its bound by the client's own fault is."""
     timing = judgement.timing
-    clearly = timing is not None and timing.took_ms - timing.excused_ms > CLEARLY * timing.bound_ms
+    clearly = timing is not None and timing.took_ms - UNSEEN * timing.excused_ms > CLEARLY * timing.bound_ms
     if judgement.verdict not in BROKEN or not judgement.timed or clearly:
         return judgement
     reason = f"{judgement.reason}; the machine stood still for {stall_ms:.0f} ms during the run"

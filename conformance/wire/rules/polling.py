@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from groupspec.conformance.wire import protocol
@@ -75,7 +76,8 @@ def polling_keeps_the_membership(history: History) -> Iterator[Finding]:
             yield broken("LeaveGroup although the application is blocked in poll()", leave.sent_us)
         elif ended and (leave.sent_us - ended[-1]) / 1000 < limit - slack:
             since = (leave.sent_us - ended[-1]) / 1000
-            yield broken(f"LeaveGroup {since:.0f} ms after a poll (max.poll.interval.ms={limit})", leave.sent_us)
+            reason = f"LeaveGroup {since:.0f} ms after a poll (max.poll.interval.ms={limit})"
+            yield replace(broken(reason, leave.sent_us), timed=True)  # it may have been decided before the poll
     yield from polled_for_longer(history)
 
 
