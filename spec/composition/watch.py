@@ -30,6 +30,7 @@ WATCHED: Final = (
     ModelVariable("commit_out", NO_YES, False, (), "the commit before a rebalance is in flight"),
     ModelVariable("generation_unused", NO_YES, False, (), "a JoinGroup was answered, and no SyncGroup has used its generation"),
     ModelVariable("in_group", NO_YES, False, (), "the last JoinGroup was answered, and nothing since has ended or renewed that membership"),
+    ModelVariable("round_over", NO_YES, False, (), "a SyncGroup was accepted, and no JoinGroup has been sent since"),
     ModelVariable("revoke_due", NO_YES, False, (), "REVOKE_PARTITIONS waits for the polling thread, or is being handled there"),
     ModelVariable("assign_due", NO_YES, False, (), "ASSIGN_PARTITIONS waits for the polling thread, or is being handled there"),
     ModelVariable("may_join", NO_YES, False, (), "the application has polled since it subscribed, was thrown an error, or let its poll interval expire"),

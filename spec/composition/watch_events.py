@@ -70,6 +70,7 @@ EVENTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
             ("@stays", f"{_STAYS} if {_APPLIED} else {_KEEPS}"),
             ("@rejoin_due", f"@rejoin_due or not ({_APPLIED})"),
             ("@commit_done", "False"),
+            ("@round_over", "True"),
         ),
         "sync_rebalance_in_progress": _ENDS,
         "sync_unknown_member": _UNKNOWN,

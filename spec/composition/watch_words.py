@@ -36,6 +36,7 @@ WORDS: Final[Mapping[str, Entry]] = MappingProxyType(
                 ("@in_group", "False"),
                 ("@rejoin_due", "False"),
                 ("@kept", "False"),
+                ("@round_over", "False"),
             ),
         ),
         "SyncGroup": (
@@ -84,7 +85,7 @@ WORDS: Final[Mapping[str, Entry]] = MappingProxyType(
                 ("paused-before-revoked", "@pending_said"),
                 ("revoked-for-cause", "@taken or @lost or @leaving or @rejoin_due"),
                 ("lost-was-owned", "not (@lost or @leaving) or @owned"),
-                ("lost-by-losing", "not @lost or @given != 'member' or not @assign_due"),
+                ("lost-by-losing", "not @lost or @given != 'member' or not @round_over or @stalled"),
                 ("commit-comes-first", "@commit_done or not (@auto_commit and @owned) or @lost or @leaving"),
             ),
             (("@revoke_due", "True"),),
