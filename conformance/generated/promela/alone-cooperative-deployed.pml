@@ -20,7 +20,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model b483a805cb6d3936dd9cead2789bac692fdad51d52387d034b0781835974330a
+// Model 298db3cfcdea52d1a84dc98bf7e476d1ad6bb7ca1aa219c1f4a35d2d8bc4ad02
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -130,6 +130,7 @@ bool heartbeat_out = false;  // a heartbeat is in flight
 bool commit_out = false;  // the commit before a rebalance is in flight
 bool generation_unused = false;  // a JoinGroup was answered, and no SyncGroup has used its generation
 bool in_group = false;  // the last JoinGroup was answered, and nothing since has ended or renewed that membership
+bool round_over = false;  // a SyncGroup was accepted, and no JoinGroup has been sent since
 bool revoke_due = false;  // REVOKE_PARTITIONS waits for the polling thread, or is being handled there
 bool assign_due = false;  // ASSIGN_PARTITIONS waits for the polling thread, or is being handled there
 bool may_join = false;  // the application has polled since it subscribed, was thrown an error, or let its poll interval expire
@@ -460,6 +461,12 @@ byte fault = none;  // the first assertion that failed
 // Rules: D7
 #define holds_no_need_outside (!member_needs || subscribed || (identity != none) || (rebalance != UNJOINED))
 
+// fenced-needs-nothing (invariant): Who was fenced needs no coordinator until it has subscribed anew.
+// Source: KIP-345
+// Source: Kafka ConsumerCoordinator.invokeCompletedOffsetCommitCallbacks
+// Rules: X2, D7
+#define holds_fenced_needs_nothing (!fenced || !member_needs)
+
 // coordinator-is-known (invariant): connection.STABLE is the state in which the coordinator is known.
 // Source: Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'
 // Rules: D4
@@ -678,7 +685,7 @@ byte fault = none;  // the first assertion that failed
 
 // Says once that an invariant was violated or that a state was reached; the search goes on.
 c_code {
-  static char noted[86];
+  static char noted[87];
   static void note(int n, const char *what) {
     if (!noted[n]) { noted[n] = 1; printf("groupspec: %s\n", what); }
   }
@@ -735,43 +742,44 @@ inline look() {
   if :: !holds_due_heartbeat_is_kept -> c_code { note(46, "violated due-heartbeat-is-kept"); } :: else fi;
   if :: !holds_late_poll_is_kept -> c_code { note(47, "violated late-poll-is-kept"); } :: else fi;
   if :: !holds_no_need_outside -> c_code { note(48, "violated no-need-outside"); } :: else fi;
-  if :: !holds_coordinator_is_known -> c_code { note(49, "violated coordinator-is-known"); } :: else fi;
-  if :: !holds_member_needs_it -> c_code { note(50, "violated member-needs-it"); } :: else fi;
-  if :: !holds_join_is_out -> c_code { note(51, "violated join-is-out"); } :: else fi;
-  if :: !holds_sync_is_out -> c_code { note(52, "violated sync-is-out"); } :: else fi;
-  if :: !holds_wants_to_join -> c_code { note(53, "violated wants-to-join"); } :: else fi;
-  if :: !holds_join_backoff_is_kept -> c_code { note(54, "violated join-backoff-is-kept"); } :: else fi;
-  if :: !holds_announced_is_pursued -> c_code { note(55, "violated announced-is-pursued"); } :: else fi;
-  if :: !holds_prepared_joins -> c_code { note(56, "violated prepared-joins"); } :: else fi;
-  if :: !holds_follow_up_is_kept -> c_code { note(57, "violated follow-up-is-kept"); } :: else fi;
-  if :: !holds_revoked_goes_on -> c_code { note(58, "violated revoked-goes-on"); } :: else fi;
-  if :: !holds_commit_ends -> c_code { note(59, "violated commit-ends"); } :: else fi;
-  if :: !holds_commit_is_out -> c_code { note(60, "violated commit-is-out"); } :: else fi;
-  if :: !holds_commit_backoff_is_kept -> c_code { note(61, "violated commit-backoff-is-kept"); } :: else fi;
-  if :: !holds_commit_is_pursued -> c_code { note(62, "violated commit-is-pursued"); } :: else fi;
-  if :: !holds_revoke_is_due -> c_code { note(63, "violated revoke-is-due"); } :: else fi;
-  if :: !holds_assign_is_due -> c_code { note(64, "violated assign-is-due"); } :: else fi;
-  if :: !holds_told_is_enabled -> c_code { note(65, "violated told-is-enabled"); } :: else fi;
-  if :: !holds_heartbeats_run -> c_code { note(66, "violated heartbeats-run"); } :: else fi;
-  if :: !holds_heartbeat_is_out -> c_code { note(67, "violated heartbeat-is-out"); } :: else fi;
-  if :: !holds_overdue_heartbeat_waits -> c_code { note(68, "violated overdue-heartbeat-waits"); } :: else fi;
-  if :: !holds_overdue_poll_waits -> c_code { note(69, "violated overdue-poll-waits"); } :: else fi;
-  if :: !holds_may_join -> c_code { note(70, "violated may-join"); } :: else fi;
-  if :: !holds_fencing_is_final -> c_code { note(71, "violated fencing-is-final"); } :: else fi;
-  if :: !holds_identity_is_given -> c_code { note(72, "violated identity-is-given"); } :: else fi;
-  if :: !holds_lost_without_id -> c_code { note(73, "violated lost-without-id"); } :: else fi;
-  if :: !holds_leave_is_pursued -> c_code { note(74, "violated leave-is-pursued"); } :: else fi;
-  if :: !holds_callback_is_running -> c_code { note(75, "violated callback-is-running"); } :: else fi;
-  if :: !holds_callback_stays -> c_code { note(76, "violated callback-stays"); } :: else fi;
-  if :: !holds_owns_what_it_has -> c_code { note(77, "violated owns-what-it-has"); } :: else fi;
-  if :: !holds_owns_nothing_outside -> c_code { note(78, "violated owns-nothing-outside"); } :: else fi;
-  if :: !holds_lost_is_told -> c_code { note(79, "violated lost-is-told"); } :: else fi;
-  if :: holds_reaches_assigning -> c_code { note(80, "reached reaches-assigning"); } :: else fi;
-  if :: holds_reaches_lost -> c_code { note(81, "reached reaches-lost"); } :: else fi;
-  if :: holds_reaches_leaving -> c_code { note(82, "reached reaches-leaving"); } :: else fi;
-  if :: holds_reaches_second_loss -> c_code { note(83, "reached reaches-second-loss"); } :: else fi;
-  if :: holds_reaches_blocked_commit -> c_code { note(84, "reached reaches-blocked-commit"); } :: else fi;
-  if :: holds_reaches_poll_while_lost -> c_code { note(85, "reached reaches-poll-while-lost"); } :: else fi;
+  if :: !holds_fenced_needs_nothing -> c_code { note(49, "violated fenced-needs-nothing"); } :: else fi;
+  if :: !holds_coordinator_is_known -> c_code { note(50, "violated coordinator-is-known"); } :: else fi;
+  if :: !holds_member_needs_it -> c_code { note(51, "violated member-needs-it"); } :: else fi;
+  if :: !holds_join_is_out -> c_code { note(52, "violated join-is-out"); } :: else fi;
+  if :: !holds_sync_is_out -> c_code { note(53, "violated sync-is-out"); } :: else fi;
+  if :: !holds_wants_to_join -> c_code { note(54, "violated wants-to-join"); } :: else fi;
+  if :: !holds_join_backoff_is_kept -> c_code { note(55, "violated join-backoff-is-kept"); } :: else fi;
+  if :: !holds_announced_is_pursued -> c_code { note(56, "violated announced-is-pursued"); } :: else fi;
+  if :: !holds_prepared_joins -> c_code { note(57, "violated prepared-joins"); } :: else fi;
+  if :: !holds_follow_up_is_kept -> c_code { note(58, "violated follow-up-is-kept"); } :: else fi;
+  if :: !holds_revoked_goes_on -> c_code { note(59, "violated revoked-goes-on"); } :: else fi;
+  if :: !holds_commit_ends -> c_code { note(60, "violated commit-ends"); } :: else fi;
+  if :: !holds_commit_is_out -> c_code { note(61, "violated commit-is-out"); } :: else fi;
+  if :: !holds_commit_backoff_is_kept -> c_code { note(62, "violated commit-backoff-is-kept"); } :: else fi;
+  if :: !holds_commit_is_pursued -> c_code { note(63, "violated commit-is-pursued"); } :: else fi;
+  if :: !holds_revoke_is_due -> c_code { note(64, "violated revoke-is-due"); } :: else fi;
+  if :: !holds_assign_is_due -> c_code { note(65, "violated assign-is-due"); } :: else fi;
+  if :: !holds_told_is_enabled -> c_code { note(66, "violated told-is-enabled"); } :: else fi;
+  if :: !holds_heartbeats_run -> c_code { note(67, "violated heartbeats-run"); } :: else fi;
+  if :: !holds_heartbeat_is_out -> c_code { note(68, "violated heartbeat-is-out"); } :: else fi;
+  if :: !holds_overdue_heartbeat_waits -> c_code { note(69, "violated overdue-heartbeat-waits"); } :: else fi;
+  if :: !holds_overdue_poll_waits -> c_code { note(70, "violated overdue-poll-waits"); } :: else fi;
+  if :: !holds_may_join -> c_code { note(71, "violated may-join"); } :: else fi;
+  if :: !holds_fencing_is_final -> c_code { note(72, "violated fencing-is-final"); } :: else fi;
+  if :: !holds_identity_is_given -> c_code { note(73, "violated identity-is-given"); } :: else fi;
+  if :: !holds_lost_without_id -> c_code { note(74, "violated lost-without-id"); } :: else fi;
+  if :: !holds_leave_is_pursued -> c_code { note(75, "violated leave-is-pursued"); } :: else fi;
+  if :: !holds_callback_is_running -> c_code { note(76, "violated callback-is-running"); } :: else fi;
+  if :: !holds_callback_stays -> c_code { note(77, "violated callback-stays"); } :: else fi;
+  if :: !holds_owns_what_it_has -> c_code { note(78, "violated owns-what-it-has"); } :: else fi;
+  if :: !holds_owns_nothing_outside -> c_code { note(79, "violated owns-nothing-outside"); } :: else fi;
+  if :: !holds_lost_is_told -> c_code { note(80, "violated lost-is-told"); } :: else fi;
+  if :: holds_reaches_assigning -> c_code { note(81, "reached reaches-assigning"); } :: else fi;
+  if :: holds_reaches_lost -> c_code { note(82, "reached reaches-lost"); } :: else fi;
+  if :: holds_reaches_leaving -> c_code { note(83, "reached reaches-leaving"); } :: else fi;
+  if :: holds_reaches_second_loss -> c_code { note(84, "reached reaches-second-loss"); } :: else fi;
+  if :: holds_reaches_blocked_commit -> c_code { note(85, "reached reaches-blocked-commit"); } :: else fi;
+  if :: holds_reaches_poll_while_lost -> c_code { note(86, "reached reaches-poll-while-lost"); } :: else fi;
   skip
 }
 
@@ -1269,7 +1277,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -1322,7 +1330,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -1375,7 +1383,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -1428,7 +1436,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -1470,7 +1478,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -1512,7 +1520,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -1554,7 +1562,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -1596,7 +1604,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -1830,7 +1838,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -1872,7 +1880,7 @@ c_code { static void rebalance_poll_limit_reached(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -2263,6 +2271,7 @@ c_code { static void rebalance_join_needed(void) {
     now.in_group = 0;
     now.rejoin_due = 0;
     now.kept = 0;
+    now.round_over = 0;
   } else if ((now.rebalance == PARTITION_REVOKED) && now.subscribed && now.polled && now.coordinator_known &&
       !now.join_backoff) {
     /* PARTITION_REVOKED.join_needed.1 [J1 J7 D4 H3] */
@@ -2307,6 +2316,7 @@ c_code { static void rebalance_join_needed(void) {
     now.in_group = 0;
     now.rejoin_due = 0;
     now.kept = 0;
+    now.round_over = 0;
   } else if ((now.rebalance == PREPARING_REBALANCE) && now.polled && now.coordinator_known &&
       !now.join_backoff) {
     /* PREPARING_REBALANCE.join_needed.1 [J1 J2 D4 H3] */
@@ -2350,6 +2360,7 @@ c_code { static void rebalance_join_needed(void) {
     now.in_group = 0;
     now.rejoin_due = 0;
     now.kept = 0;
+    now.round_over = 0;
   } else if ((now.rebalance == STABLE) && now.preparing && (now.commit_step == none) &&
       now.coordinator_known) {
     /* STABLE.join_needed.1 [J1 J2 D4 H3 K1] */
@@ -2394,6 +2405,7 @@ c_code { static void rebalance_join_needed(void) {
     now.in_group = 0;
     now.rejoin_due = 0;
     now.kept = 0;
+    now.round_over = 0;
   }
 } }
 
@@ -2718,6 +2730,7 @@ c_code { static void rebalance_join_member_id_required(int current) {
     now.in_group = 0;
     now.rejoin_due = 0;
     now.kept = 0;
+    now.round_over = 0;
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.join_member_id_required.2 [J9] */
     if (now.fault == none) {
@@ -2810,6 +2823,7 @@ c_code { static void rebalance_join_rebalance_in_progress(int current) {
     now.in_group = 0;
     now.rejoin_due = 0;
     now.kept = 0;
+    now.round_over = 0;
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.join_rebalance_in_progress.2 [J9] */
     if (now.fault == none) {
@@ -2903,7 +2917,7 @@ c_code { static void rebalance_join_unknown_member(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -3139,7 +3153,7 @@ c_code { static void rebalance_join_fenced(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -3266,7 +3280,7 @@ c_code { static void rebalance_revocation_prepared(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -3480,6 +3494,7 @@ c_code { static void rebalance_sync_rebalance_in_progress(int current) {
     now.in_group = 0;
     now.rejoin_due = 0;
     now.kept = 0;
+    now.round_over = 0;
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.sync_rebalance_in_progress.2 [J9] */
     if (now.fault == none) {
@@ -3570,7 +3585,7 @@ c_code { static void rebalance_sync_unknown_member(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -3668,7 +3683,7 @@ c_code { static void rebalance_sync_illegal_generation(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -3824,7 +3839,7 @@ c_code { static void rebalance_sync_fenced(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -4112,7 +4127,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -4152,7 +4167,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -4332,7 +4347,7 @@ c_code { static void rebalance_partitions_assigned(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -4458,7 +4473,7 @@ c_code { static void rebalance_commit_rebalance_in_progress(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -4625,7 +4640,7 @@ c_code { static void rebalance_commit_settled(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -4937,7 +4952,7 @@ c_code { static void rebalance_commit_deadline_expired(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -4996,7 +5011,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -5039,7 +5054,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -5082,7 +5097,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -5125,7 +5140,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -5245,7 +5260,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -5382,7 +5397,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -5427,7 +5442,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -5471,7 +5486,7 @@ c_code { static void rebalance_commit_unknown_member(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -5690,7 +5705,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -5733,7 +5748,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -5776,7 +5791,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -5819,7 +5834,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -5939,7 +5954,7 @@ c_code { static void rebalance_heartbeat_illegal_generation(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -6076,7 +6091,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -6121,7 +6136,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -6165,7 +6180,7 @@ c_code { static void rebalance_commit_illegal_generation(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -6389,7 +6404,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -6437,7 +6452,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -6485,7 +6500,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -6533,7 +6548,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -6674,7 +6689,7 @@ c_code { static void rebalance_heartbeat_fenced(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -6835,7 +6850,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -6885,7 +6900,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -6934,7 +6949,7 @@ c_code { static void rebalance_commit_fenced(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -7173,7 +7188,7 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -7209,7 +7224,7 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -7245,7 +7260,7 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -7281,7 +7296,7 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -7318,7 +7333,7 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -7355,7 +7370,7 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -7392,7 +7407,7 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -8746,6 +8761,7 @@ active proctype system() {
             now.stays = 0;
             now.rejoin_due = 1;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 0, 0, 0, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8768,6 +8784,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = now.has;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 0, 0, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8791,6 +8808,7 @@ active proctype system() {
             now.stays = 0;
             now.rejoin_due = 1;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 0, 0, 1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8813,6 +8831,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = now.has;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 0, 0, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8836,6 +8855,7 @@ active proctype system() {
             now.stays = 0;
             now.rejoin_due = 1;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 0, 1, 0, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8858,6 +8878,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = now.has;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 0, 1, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8881,6 +8902,7 @@ active proctype system() {
             now.stays = 0;
             now.rejoin_due = 1;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 0, 1, 1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8903,6 +8925,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = now.has;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 0, 1, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8926,6 +8949,7 @@ active proctype system() {
             now.stays = 0;
             now.rejoin_due = 1;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 1, 0, 0, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8948,6 +8972,7 @@ active proctype system() {
             now.taken = now.has;
             now.stays = 0;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 1, 0, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8971,6 +8996,7 @@ active proctype system() {
             now.stays = 0;
             now.rejoin_due = 1;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 1, 0, 1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -8993,6 +9019,7 @@ active proctype system() {
             now.taken = now.has;
             now.stays = 0;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 1, 0, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -9016,6 +9043,7 @@ active proctype system() {
             now.stays = now.has;
             now.rejoin_due = 1;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 1, 1, 0, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -9038,6 +9066,7 @@ active proctype system() {
             now.taken = now.has;
             now.stays = now.has;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 1, 1, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -9061,6 +9090,7 @@ active proctype system() {
             now.stays = now.has;
             now.rejoin_due = 1;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 1, 1, 1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -9083,6 +9113,7 @@ active proctype system() {
             now.taken = now.has;
             now.stays = now.has;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 1, 1, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);

@@ -20,7 +20,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 964cb354be1b69d8072e148030792652e71ee5caee19173d9b12105d5cfc36ee
+// Model 2ddf420ee5172176f262cba818ed64667a6beeb18782327670efb95d763364dc
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -130,6 +130,7 @@ bool heartbeat_out = false;  // a heartbeat is in flight
 bool commit_out = false;  // the commit before a rebalance is in flight
 bool generation_unused = false;  // a JoinGroup was answered, and no SyncGroup has used its generation
 bool in_group = false;  // the last JoinGroup was answered, and nothing since has ended or renewed that membership
+bool round_over = false;  // a SyncGroup was accepted, and no JoinGroup has been sent since
 bool revoke_due = false;  // REVOKE_PARTITIONS waits for the polling thread, or is being handled there
 bool assign_due = false;  // ASSIGN_PARTITIONS waits for the polling thread, or is being handled there
 bool may_join = false;  // the application has polled since it subscribed, was thrown an error, or let its poll interval expire
@@ -460,6 +461,12 @@ byte fault = none;  // the first assertion that failed
 // Rules: D7
 #define holds_no_need_outside (!member_needs || subscribed || (identity != none) || (rebalance != UNJOINED))
 
+// fenced-needs-nothing (invariant): Who was fenced needs no coordinator until it has subscribed anew.
+// Source: KIP-345
+// Source: Kafka ConsumerCoordinator.invokeCompletedOffsetCommitCallbacks
+// Rules: X2, D7
+#define holds_fenced_needs_nothing (!fenced || !member_needs)
+
 // coordinator-is-known (invariant): connection.STABLE is the state in which the coordinator is known.
 // Source: Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'
 // Rules: D4
@@ -678,7 +685,7 @@ byte fault = none;  // the first assertion that failed
 
 // Says once that an invariant was violated or that a state was reached; the search goes on.
 c_code {
-  static char noted[86];
+  static char noted[87];
   static void note(int n, const char *what) {
     if (!noted[n]) { noted[n] = 1; printf("groupspec: %s\n", what); }
   }
@@ -735,43 +742,44 @@ inline look() {
   if :: !holds_due_heartbeat_is_kept -> c_code { note(46, "violated due-heartbeat-is-kept"); } :: else fi;
   if :: !holds_late_poll_is_kept -> c_code { note(47, "violated late-poll-is-kept"); } :: else fi;
   if :: !holds_no_need_outside -> c_code { note(48, "violated no-need-outside"); } :: else fi;
-  if :: !holds_coordinator_is_known -> c_code { note(49, "violated coordinator-is-known"); } :: else fi;
-  if :: !holds_member_needs_it -> c_code { note(50, "violated member-needs-it"); } :: else fi;
-  if :: !holds_join_is_out -> c_code { note(51, "violated join-is-out"); } :: else fi;
-  if :: !holds_sync_is_out -> c_code { note(52, "violated sync-is-out"); } :: else fi;
-  if :: !holds_wants_to_join -> c_code { note(53, "violated wants-to-join"); } :: else fi;
-  if :: !holds_join_backoff_is_kept -> c_code { note(54, "violated join-backoff-is-kept"); } :: else fi;
-  if :: !holds_announced_is_pursued -> c_code { note(55, "violated announced-is-pursued"); } :: else fi;
-  if :: !holds_prepared_joins -> c_code { note(56, "violated prepared-joins"); } :: else fi;
-  if :: !holds_follow_up_is_kept -> c_code { note(57, "violated follow-up-is-kept"); } :: else fi;
-  if :: !holds_revoked_goes_on -> c_code { note(58, "violated revoked-goes-on"); } :: else fi;
-  if :: !holds_commit_ends -> c_code { note(59, "violated commit-ends"); } :: else fi;
-  if :: !holds_commit_is_out -> c_code { note(60, "violated commit-is-out"); } :: else fi;
-  if :: !holds_commit_backoff_is_kept -> c_code { note(61, "violated commit-backoff-is-kept"); } :: else fi;
-  if :: !holds_commit_is_pursued -> c_code { note(62, "violated commit-is-pursued"); } :: else fi;
-  if :: !holds_revoke_is_due -> c_code { note(63, "violated revoke-is-due"); } :: else fi;
-  if :: !holds_assign_is_due -> c_code { note(64, "violated assign-is-due"); } :: else fi;
-  if :: !holds_told_is_enabled -> c_code { note(65, "violated told-is-enabled"); } :: else fi;
-  if :: !holds_heartbeats_run -> c_code { note(66, "violated heartbeats-run"); } :: else fi;
-  if :: !holds_heartbeat_is_out -> c_code { note(67, "violated heartbeat-is-out"); } :: else fi;
-  if :: !holds_overdue_heartbeat_waits -> c_code { note(68, "violated overdue-heartbeat-waits"); } :: else fi;
-  if :: !holds_overdue_poll_waits -> c_code { note(69, "violated overdue-poll-waits"); } :: else fi;
-  if :: !holds_may_join -> c_code { note(70, "violated may-join"); } :: else fi;
-  if :: !holds_fencing_is_final -> c_code { note(71, "violated fencing-is-final"); } :: else fi;
-  if :: !holds_identity_is_given -> c_code { note(72, "violated identity-is-given"); } :: else fi;
-  if :: !holds_lost_without_id -> c_code { note(73, "violated lost-without-id"); } :: else fi;
-  if :: !holds_leave_is_pursued -> c_code { note(74, "violated leave-is-pursued"); } :: else fi;
-  if :: !holds_callback_is_running -> c_code { note(75, "violated callback-is-running"); } :: else fi;
-  if :: !holds_callback_stays -> c_code { note(76, "violated callback-stays"); } :: else fi;
-  if :: !holds_owns_what_it_has -> c_code { note(77, "violated owns-what-it-has"); } :: else fi;
-  if :: !holds_owns_nothing_outside -> c_code { note(78, "violated owns-nothing-outside"); } :: else fi;
-  if :: !holds_lost_is_told -> c_code { note(79, "violated lost-is-told"); } :: else fi;
-  if :: holds_reaches_assigning -> c_code { note(80, "reached reaches-assigning"); } :: else fi;
-  if :: holds_reaches_lost -> c_code { note(81, "reached reaches-lost"); } :: else fi;
-  if :: holds_reaches_leaving -> c_code { note(82, "reached reaches-leaving"); } :: else fi;
-  if :: holds_reaches_second_loss -> c_code { note(83, "reached reaches-second-loss"); } :: else fi;
-  if :: holds_reaches_blocked_commit -> c_code { note(84, "reached reaches-blocked-commit"); } :: else fi;
-  if :: holds_reaches_poll_while_lost -> c_code { note(85, "reached reaches-poll-while-lost"); } :: else fi;
+  if :: !holds_fenced_needs_nothing -> c_code { note(49, "violated fenced-needs-nothing"); } :: else fi;
+  if :: !holds_coordinator_is_known -> c_code { note(50, "violated coordinator-is-known"); } :: else fi;
+  if :: !holds_member_needs_it -> c_code { note(51, "violated member-needs-it"); } :: else fi;
+  if :: !holds_join_is_out -> c_code { note(52, "violated join-is-out"); } :: else fi;
+  if :: !holds_sync_is_out -> c_code { note(53, "violated sync-is-out"); } :: else fi;
+  if :: !holds_wants_to_join -> c_code { note(54, "violated wants-to-join"); } :: else fi;
+  if :: !holds_join_backoff_is_kept -> c_code { note(55, "violated join-backoff-is-kept"); } :: else fi;
+  if :: !holds_announced_is_pursued -> c_code { note(56, "violated announced-is-pursued"); } :: else fi;
+  if :: !holds_prepared_joins -> c_code { note(57, "violated prepared-joins"); } :: else fi;
+  if :: !holds_follow_up_is_kept -> c_code { note(58, "violated follow-up-is-kept"); } :: else fi;
+  if :: !holds_revoked_goes_on -> c_code { note(59, "violated revoked-goes-on"); } :: else fi;
+  if :: !holds_commit_ends -> c_code { note(60, "violated commit-ends"); } :: else fi;
+  if :: !holds_commit_is_out -> c_code { note(61, "violated commit-is-out"); } :: else fi;
+  if :: !holds_commit_backoff_is_kept -> c_code { note(62, "violated commit-backoff-is-kept"); } :: else fi;
+  if :: !holds_commit_is_pursued -> c_code { note(63, "violated commit-is-pursued"); } :: else fi;
+  if :: !holds_revoke_is_due -> c_code { note(64, "violated revoke-is-due"); } :: else fi;
+  if :: !holds_assign_is_due -> c_code { note(65, "violated assign-is-due"); } :: else fi;
+  if :: !holds_told_is_enabled -> c_code { note(66, "violated told-is-enabled"); } :: else fi;
+  if :: !holds_heartbeats_run -> c_code { note(67, "violated heartbeats-run"); } :: else fi;
+  if :: !holds_heartbeat_is_out -> c_code { note(68, "violated heartbeat-is-out"); } :: else fi;
+  if :: !holds_overdue_heartbeat_waits -> c_code { note(69, "violated overdue-heartbeat-waits"); } :: else fi;
+  if :: !holds_overdue_poll_waits -> c_code { note(70, "violated overdue-poll-waits"); } :: else fi;
+  if :: !holds_may_join -> c_code { note(71, "violated may-join"); } :: else fi;
+  if :: !holds_fencing_is_final -> c_code { note(72, "violated fencing-is-final"); } :: else fi;
+  if :: !holds_identity_is_given -> c_code { note(73, "violated identity-is-given"); } :: else fi;
+  if :: !holds_lost_without_id -> c_code { note(74, "violated lost-without-id"); } :: else fi;
+  if :: !holds_leave_is_pursued -> c_code { note(75, "violated leave-is-pursued"); } :: else fi;
+  if :: !holds_callback_is_running -> c_code { note(76, "violated callback-is-running"); } :: else fi;
+  if :: !holds_callback_stays -> c_code { note(77, "violated callback-stays"); } :: else fi;
+  if :: !holds_owns_what_it_has -> c_code { note(78, "violated owns-what-it-has"); } :: else fi;
+  if :: !holds_owns_nothing_outside -> c_code { note(79, "violated owns-nothing-outside"); } :: else fi;
+  if :: !holds_lost_is_told -> c_code { note(80, "violated lost-is-told"); } :: else fi;
+  if :: holds_reaches_assigning -> c_code { note(81, "reached reaches-assigning"); } :: else fi;
+  if :: holds_reaches_lost -> c_code { note(82, "reached reaches-lost"); } :: else fi;
+  if :: holds_reaches_leaving -> c_code { note(83, "reached reaches-leaving"); } :: else fi;
+  if :: holds_reaches_second_loss -> c_code { note(84, "reached reaches-second-loss"); } :: else fi;
+  if :: holds_reaches_blocked_commit -> c_code { note(85, "reached reaches-blocked-commit"); } :: else fi;
+  if :: holds_reaches_poll_while_lost -> c_code { note(86, "reached reaches-poll-while-lost"); } :: else fi;
   skip
 }
 
@@ -1775,6 +1783,7 @@ c_code { static void rebalance_join_needed(void) {
     now.in_group = 0;
     now.rejoin_due = 0;
     now.kept = 0;
+    now.round_over = 0;
   } else if ((now.rebalance == PARTITION_REVOKED) && now.subscribed && now.polled && now.coordinator_known &&
       !now.join_backoff) {
     /* PARTITION_REVOKED.join_needed.1 [J1 J7 D4 H3] */
@@ -1819,6 +1828,7 @@ c_code { static void rebalance_join_needed(void) {
     now.in_group = 0;
     now.rejoin_due = 0;
     now.kept = 0;
+    now.round_over = 0;
   } else if ((now.rebalance == PREPARING_REBALANCE) && now.polled && now.coordinator_known &&
       !now.join_backoff) {
     /* PREPARING_REBALANCE.join_needed.1 [J1 J2 D4 H3] */
@@ -1862,6 +1872,7 @@ c_code { static void rebalance_join_needed(void) {
     now.in_group = 0;
     now.rejoin_due = 0;
     now.kept = 0;
+    now.round_over = 0;
   } else if ((now.rebalance == STABLE) && now.preparing && (now.commit_step == none) &&
       now.coordinator_known) {
     /* STABLE.join_needed.1 [J1 J2 D4 H3 K1] */
@@ -1906,6 +1917,7 @@ c_code { static void rebalance_join_needed(void) {
     now.in_group = 0;
     now.rejoin_due = 0;
     now.kept = 0;
+    now.round_over = 0;
   }
 } }
 
@@ -2227,6 +2239,7 @@ c_code { static void rebalance_join_member_id_required(int current) {
     now.in_group = 0;
     now.rejoin_due = 0;
     now.kept = 0;
+    now.round_over = 0;
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.join_member_id_required.2 [J9] */
     if (now.fault == none) {
@@ -2319,6 +2332,7 @@ c_code { static void rebalance_join_rebalance_in_progress(int current) {
     now.in_group = 0;
     now.rejoin_due = 0;
     now.kept = 0;
+    now.round_over = 0;
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.join_rebalance_in_progress.2 [J9] */
     if (now.fault == none) {
@@ -2776,6 +2790,7 @@ c_code { static void rebalance_sync_rebalance_in_progress(int current) {
     now.in_group = 0;
     now.rejoin_due = 0;
     now.kept = 0;
+    now.round_over = 0;
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.sync_rebalance_in_progress.2 [J9] */
     if (now.fault == none) {
@@ -3250,7 +3265,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -3290,7 +3305,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -3405,7 +3420,7 @@ c_code { static void rebalance_revocation_prepared(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -3500,7 +3515,7 @@ c_code { static void rebalance_partitions_assigned(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -3607,7 +3622,7 @@ c_code { static void rebalance_commit_rebalance_in_progress(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -3774,7 +3789,7 @@ c_code { static void rebalance_commit_settled(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -4086,7 +4101,7 @@ c_code { static void rebalance_commit_deadline_expired(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -5226,7 +5241,7 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -5262,7 +5277,7 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -5298,7 +5313,7 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -5334,7 +5349,7 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -5371,7 +5386,7 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -5408,7 +5423,7 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -5445,7 +5460,7 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -6761,6 +6776,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = now.has;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 0, 0, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6783,6 +6799,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = now.has;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 0, 0, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6805,6 +6822,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = now.has;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 0, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6827,6 +6845,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = now.has;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 0, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6849,6 +6868,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = now.has;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 0, 1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6871,6 +6891,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = now.has;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 0, 1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6893,6 +6914,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = now.has;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 0, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6915,6 +6937,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = now.has;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 0, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6937,6 +6960,7 @@ active proctype system() {
             now.taken = now.has;
             now.stays = 0;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 1, 0, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6959,6 +6983,7 @@ active proctype system() {
             now.taken = now.has;
             now.stays = 0;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 1, 0, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6981,6 +7006,7 @@ active proctype system() {
             now.taken = now.has;
             now.stays = 0;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 1, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -7003,6 +7029,7 @@ active proctype system() {
             now.taken = now.has;
             now.stays = 0;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 1, 0, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -7025,6 +7052,7 @@ active proctype system() {
             now.taken = now.has;
             now.stays = now.has;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 1, 1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -7047,6 +7075,7 @@ active proctype system() {
             now.taken = now.has;
             now.stays = now.has;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 1, 1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -7069,6 +7098,7 @@ active proctype system() {
             now.taken = now.has;
             now.stays = now.has;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 1, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -7091,6 +7121,7 @@ active proctype system() {
             now.taken = now.has;
             now.stays = now.has;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 1, 1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);

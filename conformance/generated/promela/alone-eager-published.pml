@@ -20,7 +20,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 787c700aebc389da4ccb308ace416703667ddcfb6b85a8e0068c59641180b6e4
+// Model 08eba5b8dd9785ed9e4e0670bd2cd0f11b10180a83ab19ecc9dea56f72631b9c
 
 #define MEMBERS 1
 #define PARTITIONS 1
@@ -130,6 +130,7 @@ bool heartbeat_out = false;  // a heartbeat is in flight
 bool commit_out = false;  // the commit before a rebalance is in flight
 bool generation_unused = false;  // a JoinGroup was answered, and no SyncGroup has used its generation
 bool in_group = false;  // the last JoinGroup was answered, and nothing since has ended or renewed that membership
+bool round_over = false;  // a SyncGroup was accepted, and no JoinGroup has been sent since
 bool revoke_due = false;  // REVOKE_PARTITIONS waits for the polling thread, or is being handled there
 bool assign_due = false;  // ASSIGN_PARTITIONS waits for the polling thread, or is being handled there
 bool may_join = false;  // the application has polled since it subscribed, was thrown an error, or let its poll interval expire
@@ -460,6 +461,12 @@ byte fault = none;  // the first assertion that failed
 // Rules: D7
 #define holds_no_need_outside (!member_needs || subscribed || (identity != none) || (rebalance != UNJOINED))
 
+// fenced-needs-nothing (invariant): Who was fenced needs no coordinator until it has subscribed anew.
+// Source: KIP-345
+// Source: Kafka ConsumerCoordinator.invokeCompletedOffsetCommitCallbacks
+// Rules: X2, D7
+#define holds_fenced_needs_nothing (!fenced || !member_needs)
+
 // coordinator-is-known (invariant): connection.STABLE is the state in which the coordinator is known.
 // Source: Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'
 // Rules: D4
@@ -684,7 +691,7 @@ byte fault = none;  // the first assertion that failed
 
 // Says once that an invariant was violated or that a state was reached; the search goes on.
 c_code {
-  static char noted[87];
+  static char noted[88];
   static void note(int n, const char *what) {
     if (!noted[n]) { noted[n] = 1; printf("groupspec: %s\n", what); }
   }
@@ -741,44 +748,45 @@ inline look() {
   if :: !holds_due_heartbeat_is_kept -> c_code { note(46, "violated due-heartbeat-is-kept"); } :: else fi;
   if :: !holds_late_poll_is_kept -> c_code { note(47, "violated late-poll-is-kept"); } :: else fi;
   if :: !holds_no_need_outside -> c_code { note(48, "violated no-need-outside"); } :: else fi;
-  if :: !holds_coordinator_is_known -> c_code { note(49, "violated coordinator-is-known"); } :: else fi;
-  if :: !holds_member_needs_it -> c_code { note(50, "violated member-needs-it"); } :: else fi;
-  if :: !holds_join_is_out -> c_code { note(51, "violated join-is-out"); } :: else fi;
-  if :: !holds_sync_is_out -> c_code { note(52, "violated sync-is-out"); } :: else fi;
-  if :: !holds_wants_to_join -> c_code { note(53, "violated wants-to-join"); } :: else fi;
-  if :: !holds_join_backoff_is_kept -> c_code { note(54, "violated join-backoff-is-kept"); } :: else fi;
-  if :: !holds_announced_is_pursued -> c_code { note(55, "violated announced-is-pursued"); } :: else fi;
-  if :: !holds_prepared_joins -> c_code { note(56, "violated prepared-joins"); } :: else fi;
-  if :: !holds_follow_up_is_kept -> c_code { note(57, "violated follow-up-is-kept"); } :: else fi;
-  if :: !holds_revoked_goes_on -> c_code { note(58, "violated revoked-goes-on"); } :: else fi;
-  if :: !holds_commit_ends -> c_code { note(59, "violated commit-ends"); } :: else fi;
-  if :: !holds_commit_is_out -> c_code { note(60, "violated commit-is-out"); } :: else fi;
-  if :: !holds_commit_backoff_is_kept -> c_code { note(61, "violated commit-backoff-is-kept"); } :: else fi;
-  if :: !holds_commit_is_pursued -> c_code { note(62, "violated commit-is-pursued"); } :: else fi;
-  if :: !holds_revoke_is_due -> c_code { note(63, "violated revoke-is-due"); } :: else fi;
-  if :: !holds_assign_is_due -> c_code { note(64, "violated assign-is-due"); } :: else fi;
-  if :: !holds_told_is_enabled -> c_code { note(65, "violated told-is-enabled"); } :: else fi;
-  if :: !holds_heartbeats_run -> c_code { note(66, "violated heartbeats-run"); } :: else fi;
-  if :: !holds_heartbeat_is_out -> c_code { note(67, "violated heartbeat-is-out"); } :: else fi;
-  if :: !holds_overdue_heartbeat_waits -> c_code { note(68, "violated overdue-heartbeat-waits"); } :: else fi;
-  if :: !holds_overdue_poll_waits -> c_code { note(69, "violated overdue-poll-waits"); } :: else fi;
-  if :: !holds_may_join -> c_code { note(70, "violated may-join"); } :: else fi;
-  if :: !holds_fencing_is_final -> c_code { note(71, "violated fencing-is-final"); } :: else fi;
-  if :: !holds_identity_is_given -> c_code { note(72, "violated identity-is-given"); } :: else fi;
-  if :: !holds_lost_without_id -> c_code { note(73, "violated lost-without-id"); } :: else fi;
-  if :: !holds_leave_is_pursued -> c_code { note(74, "violated leave-is-pursued"); } :: else fi;
-  if :: !holds_callback_is_running -> c_code { note(75, "violated callback-is-running"); } :: else fi;
-  if :: !holds_callback_stays -> c_code { note(76, "violated callback-stays"); } :: else fi;
-  if :: !holds_owns_what_it_has -> c_code { note(77, "violated owns-what-it-has"); } :: else fi;
-  if :: !holds_owns_nothing_outside -> c_code { note(78, "violated owns-nothing-outside"); } :: else fi;
-  if :: !holds_eager_gives_up_first -> c_code { note(79, "violated eager-gives-up-first"); } :: else fi;
-  if :: !holds_lost_is_told -> c_code { note(80, "violated lost-is-told"); } :: else fi;
-  if :: holds_reaches_assigning -> c_code { note(81, "reached reaches-assigning"); } :: else fi;
-  if :: holds_reaches_lost -> c_code { note(82, "reached reaches-lost"); } :: else fi;
-  if :: holds_reaches_leaving -> c_code { note(83, "reached reaches-leaving"); } :: else fi;
-  if :: holds_reaches_second_loss -> c_code { note(84, "reached reaches-second-loss"); } :: else fi;
-  if :: holds_reaches_blocked_commit -> c_code { note(85, "reached reaches-blocked-commit"); } :: else fi;
-  if :: holds_reaches_poll_while_lost -> c_code { note(86, "reached reaches-poll-while-lost"); } :: else fi;
+  if :: !holds_fenced_needs_nothing -> c_code { note(49, "violated fenced-needs-nothing"); } :: else fi;
+  if :: !holds_coordinator_is_known -> c_code { note(50, "violated coordinator-is-known"); } :: else fi;
+  if :: !holds_member_needs_it -> c_code { note(51, "violated member-needs-it"); } :: else fi;
+  if :: !holds_join_is_out -> c_code { note(52, "violated join-is-out"); } :: else fi;
+  if :: !holds_sync_is_out -> c_code { note(53, "violated sync-is-out"); } :: else fi;
+  if :: !holds_wants_to_join -> c_code { note(54, "violated wants-to-join"); } :: else fi;
+  if :: !holds_join_backoff_is_kept -> c_code { note(55, "violated join-backoff-is-kept"); } :: else fi;
+  if :: !holds_announced_is_pursued -> c_code { note(56, "violated announced-is-pursued"); } :: else fi;
+  if :: !holds_prepared_joins -> c_code { note(57, "violated prepared-joins"); } :: else fi;
+  if :: !holds_follow_up_is_kept -> c_code { note(58, "violated follow-up-is-kept"); } :: else fi;
+  if :: !holds_revoked_goes_on -> c_code { note(59, "violated revoked-goes-on"); } :: else fi;
+  if :: !holds_commit_ends -> c_code { note(60, "violated commit-ends"); } :: else fi;
+  if :: !holds_commit_is_out -> c_code { note(61, "violated commit-is-out"); } :: else fi;
+  if :: !holds_commit_backoff_is_kept -> c_code { note(62, "violated commit-backoff-is-kept"); } :: else fi;
+  if :: !holds_commit_is_pursued -> c_code { note(63, "violated commit-is-pursued"); } :: else fi;
+  if :: !holds_revoke_is_due -> c_code { note(64, "violated revoke-is-due"); } :: else fi;
+  if :: !holds_assign_is_due -> c_code { note(65, "violated assign-is-due"); } :: else fi;
+  if :: !holds_told_is_enabled -> c_code { note(66, "violated told-is-enabled"); } :: else fi;
+  if :: !holds_heartbeats_run -> c_code { note(67, "violated heartbeats-run"); } :: else fi;
+  if :: !holds_heartbeat_is_out -> c_code { note(68, "violated heartbeat-is-out"); } :: else fi;
+  if :: !holds_overdue_heartbeat_waits -> c_code { note(69, "violated overdue-heartbeat-waits"); } :: else fi;
+  if :: !holds_overdue_poll_waits -> c_code { note(70, "violated overdue-poll-waits"); } :: else fi;
+  if :: !holds_may_join -> c_code { note(71, "violated may-join"); } :: else fi;
+  if :: !holds_fencing_is_final -> c_code { note(72, "violated fencing-is-final"); } :: else fi;
+  if :: !holds_identity_is_given -> c_code { note(73, "violated identity-is-given"); } :: else fi;
+  if :: !holds_lost_without_id -> c_code { note(74, "violated lost-without-id"); } :: else fi;
+  if :: !holds_leave_is_pursued -> c_code { note(75, "violated leave-is-pursued"); } :: else fi;
+  if :: !holds_callback_is_running -> c_code { note(76, "violated callback-is-running"); } :: else fi;
+  if :: !holds_callback_stays -> c_code { note(77, "violated callback-stays"); } :: else fi;
+  if :: !holds_owns_what_it_has -> c_code { note(78, "violated owns-what-it-has"); } :: else fi;
+  if :: !holds_owns_nothing_outside -> c_code { note(79, "violated owns-nothing-outside"); } :: else fi;
+  if :: !holds_eager_gives_up_first -> c_code { note(80, "violated eager-gives-up-first"); } :: else fi;
+  if :: !holds_lost_is_told -> c_code { note(81, "violated lost-is-told"); } :: else fi;
+  if :: holds_reaches_assigning -> c_code { note(82, "reached reaches-assigning"); } :: else fi;
+  if :: holds_reaches_lost -> c_code { note(83, "reached reaches-lost"); } :: else fi;
+  if :: holds_reaches_leaving -> c_code { note(84, "reached reaches-leaving"); } :: else fi;
+  if :: holds_reaches_second_loss -> c_code { note(85, "reached reaches-second-loss"); } :: else fi;
+  if :: holds_reaches_blocked_commit -> c_code { note(86, "reached reaches-blocked-commit"); } :: else fi;
+  if :: holds_reaches_poll_while_lost -> c_code { note(87, "reached reaches-poll-while-lost"); } :: else fi;
   skip
 }
 
@@ -1782,6 +1790,7 @@ c_code { static void rebalance_join_needed(void) {
     now.in_group = 0;
     now.rejoin_due = 0;
     now.kept = 0;
+    now.round_over = 0;
   } else if ((now.rebalance == PARTITION_REVOKED) && now.subscribed && now.polled && now.coordinator_known &&
       !now.join_backoff) {
     /* PARTITION_REVOKED.join_needed.1 [J1 J7 D4 H3] */
@@ -1826,6 +1835,7 @@ c_code { static void rebalance_join_needed(void) {
     now.in_group = 0;
     now.rejoin_due = 0;
     now.kept = 0;
+    now.round_over = 0;
   } else if ((now.rebalance == PREPARING_REBALANCE) && now.polled && now.coordinator_known &&
       !now.join_backoff) {
     /* PREPARING_REBALANCE.join_needed.1 [J1 J2 D4 H3] */
@@ -1869,6 +1879,7 @@ c_code { static void rebalance_join_needed(void) {
     now.in_group = 0;
     now.rejoin_due = 0;
     now.kept = 0;
+    now.round_over = 0;
   } else if ((now.rebalance == STABLE) && now.preparing && (now.commit_step == none) &&
       now.coordinator_known) {
     /* STABLE.join_needed.1 [J1 J2 D4 H3 K1] */
@@ -1913,6 +1924,7 @@ c_code { static void rebalance_join_needed(void) {
     now.in_group = 0;
     now.rejoin_due = 0;
     now.kept = 0;
+    now.round_over = 0;
   }
 } }
 
@@ -2234,6 +2246,7 @@ c_code { static void rebalance_join_member_id_required(int current) {
     now.in_group = 0;
     now.rejoin_due = 0;
     now.kept = 0;
+    now.round_over = 0;
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.join_member_id_required.2 [J9] */
     if (now.fault == none) {
@@ -2326,6 +2339,7 @@ c_code { static void rebalance_join_rebalance_in_progress(int current) {
     now.in_group = 0;
     now.rejoin_due = 0;
     now.kept = 0;
+    now.round_over = 0;
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.join_rebalance_in_progress.2 [J9] */
     if (now.fault == none) {
@@ -2783,6 +2797,7 @@ c_code { static void rebalance_sync_rebalance_in_progress(int current) {
     now.in_group = 0;
     now.rejoin_due = 0;
     now.kept = 0;
+    now.round_over = 0;
   } else if ((now.rebalance == UNJOINED) && current) {
     /* UNJOINED.sync_rebalance_in_progress.2 [J9] */
     if (now.fault == none) {
@@ -3241,7 +3256,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -3281,7 +3296,7 @@ c_code { static void rebalance_partitions_revoked(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -3396,7 +3411,7 @@ c_code { static void rebalance_revocation_prepared(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -3491,7 +3506,7 @@ c_code { static void rebalance_partitions_assigned(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -3598,7 +3613,7 @@ c_code { static void rebalance_commit_rebalance_in_progress(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -3765,7 +3780,7 @@ c_code { static void rebalance_commit_settled(int current) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -4077,7 +4092,7 @@ c_code { static void rebalance_commit_deadline_expired(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -5217,7 +5232,7 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -5253,7 +5268,7 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -5289,7 +5304,7 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -5325,7 +5340,7 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -5362,7 +5377,7 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -5399,7 +5414,7 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -5436,7 +5451,7 @@ c_code { static void rebalance_leave_requested(void) {
     if ((now.fault == none) && !(!(now.lost || now.leaving) || now.owned)) {
       now.fault = lost_was_owned;
     }
-    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.assign_due)) {
+    if ((now.fault == none) && !(!now.lost || (now.given != member) || !now.round_over || now.stalled)) {
       now.fault = lost_by_losing;
     }
     if ((now.fault == none) && !(now.commit_done || !(now.auto_commit && now.owned) || now.lost ||
@@ -6752,6 +6767,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = 0;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6774,6 +6790,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = 0;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6796,6 +6813,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = 0;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6818,6 +6836,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = 0;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6840,6 +6859,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = 0;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6862,6 +6882,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = 0;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6884,6 +6905,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = 0;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6906,6 +6928,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = 0;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6928,6 +6951,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = 0;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6950,6 +6974,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = 0;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6972,6 +6997,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = 0;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -6994,6 +7020,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = 0;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -7016,6 +7043,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = 0;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -7038,6 +7066,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = 0;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 0);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -7060,6 +7089,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = 0;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);
@@ -7082,6 +7112,7 @@ active proctype system() {
             now.taken = 0;
             now.stays = 0;
             now.commit_done = 0;
+            now.round_over = 1;
             rebalance_sync_accepted(1, 1);
             timeouts_turn_ended();
             now.given = ((now.left || (now.stalled && now.static_)) ? none : now.given);

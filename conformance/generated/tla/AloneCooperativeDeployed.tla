@@ -17,7 +17,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model b483a805cb6d3936dd9cead2789bac692fdad51d52387d034b0781835974330a
+\* Model 298db3cfcdea52d1a84dc98bf7e476d1ad6bb7ca1aa219c1f4a35d2d8bc4ad02
 EXTENDS Naturals, TLC
 
 Members == 1 .. 1
@@ -97,6 +97,8 @@ TypeOK ==
     /\ state.generation_unused \in {FALSE, TRUE}
     \* the last JoinGroup was answered, and nothing since has ended or renewed that membership
     /\ state.in_group \in {FALSE, TRUE}
+    \* a SyncGroup was accepted, and no JoinGroup has been sent since
+    /\ state.round_over \in {FALSE, TRUE}
     \* REVOKE_PARTITIONS waits for the polling thread, or is being handled there
     /\ state.revoke_due \in {FALSE, TRUE}
     \* ASSIGN_PARTITIONS waits for the polling thread, or is being handled there
@@ -203,6 +205,7 @@ Init ==
              commit_out |-> FALSE,
              generation_unused |-> FALSE,
              in_group |-> FALSE,
+             round_over |-> FALSE,
              revoke_due |-> FALSE,
              assign_due |-> FALSE,
              may_join |-> FALSE,
@@ -805,7 +808,10 @@ RebalancePollLimitReached(s) ==
                                THEN [s10 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s10
                         s12 == IF /\ s11.fault = "none"
-                                  /\ ~(~s11.lost \/ s11.given /= "member" \/ ~s11.assign_due)
+                                  /\ ~(\/ ~s11.lost
+                                       \/ s11.given /= "member"
+                                       \/ ~s11.round_over
+                                       \/ s11.stalled)
                                THEN [s11 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s11
                         s13 == IF /\ s12.fault = "none"
@@ -852,7 +858,10 @@ RebalancePollLimitReached(s) ==
                                THEN [s19 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s19
                         s21 == IF /\ s20.fault = "none"
-                                  /\ ~(~s20.lost \/ s20.given /= "member" \/ ~s20.assign_due)
+                                  /\ ~(\/ ~s20.lost
+                                       \/ s20.given /= "member"
+                                       \/ ~s20.round_over
+                                       \/ s20.stalled)
                                THEN [s20 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s20
                         s22 == IF /\ s21.fault = "none"
@@ -959,7 +968,10 @@ RebalancePollLimitReached(s) ==
                                THEN [s38 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s38
                         s40 == IF /\ s39.fault = "none"
-                                  /\ ~(~s39.lost \/ s39.given /= "member" \/ ~s39.assign_due)
+                                  /\ ~(\/ ~s39.lost
+                                       \/ s39.given /= "member"
+                                       \/ ~s39.round_over
+                                       \/ s39.stalled)
                                THEN [s39 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s39
                         s41 == IF /\ s40.fault = "none"
@@ -1006,7 +1018,10 @@ RebalancePollLimitReached(s) ==
                                THEN [s47 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s47
                         s49 == IF /\ s48.fault = "none"
-                                  /\ ~(~s48.lost \/ s48.given /= "member" \/ ~s48.assign_due)
+                                  /\ ~(\/ ~s48.lost
+                                       \/ s48.given /= "member"
+                                       \/ ~s48.round_over
+                                       \/ s48.stalled)
                                THEN [s48 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s48
                         s50 == IF /\ s49.fault = "none"
@@ -1113,7 +1128,10 @@ RebalancePollLimitReached(s) ==
                                THEN [s66 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s66
                         s68 == IF /\ s67.fault = "none"
-                                  /\ ~(~s67.lost \/ s67.given /= "member" \/ ~s67.assign_due)
+                                  /\ ~(\/ ~s67.lost
+                                       \/ s67.given /= "member"
+                                       \/ ~s67.round_over
+                                       \/ s67.stalled)
                                THEN [s67 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s67
                         s69 == IF /\ s68.fault = "none"
@@ -1160,7 +1178,10 @@ RebalancePollLimitReached(s) ==
                                THEN [s75 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s75
                         s77 == IF /\ s76.fault = "none"
-                                  /\ ~(~s76.lost \/ s76.given /= "member" \/ ~s76.assign_due)
+                                  /\ ~(\/ ~s76.lost
+                                       \/ s76.given /= "member"
+                                       \/ ~s76.round_over
+                                       \/ s76.stalled)
                                THEN [s76 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s76
                         s78 == IF /\ s77.fault = "none"
@@ -1267,7 +1288,10 @@ RebalancePollLimitReached(s) ==
                                THEN [s94 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s94
                         s96 == IF /\ s95.fault = "none"
-                                  /\ ~(~s95.lost \/ s95.given /= "member" \/ ~s95.assign_due)
+                                  /\ ~(\/ ~s95.lost
+                                       \/ s95.given /= "member"
+                                       \/ ~s95.round_over
+                                       \/ s95.stalled)
                                THEN [s95 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s95
                         s97 == IF /\ s96.fault = "none"
@@ -1314,7 +1338,10 @@ RebalancePollLimitReached(s) ==
                                 THEN [s103 EXCEPT !.fault = "lost-was-owned"]
                                 ELSE s103
                         s105 == IF /\ s104.fault = "none"
-                                   /\ ~(~s104.lost \/ s104.given /= "member" \/ ~s104.assign_due)
+                                   /\ ~(\/ ~s104.lost
+                                        \/ s104.given /= "member"
+                                        \/ ~s104.round_over
+                                        \/ s104.stalled)
                                 THEN [s104 EXCEPT !.fault = "lost-by-losing"]
                                 ELSE s104
                         s106 == IF /\ s105.fault = "none"
@@ -1421,7 +1448,10 @@ RebalancePollLimitReached(s) ==
                                 THEN [s122 EXCEPT !.fault = "lost-was-owned"]
                                 ELSE s122
                         s124 == IF /\ s123.fault = "none"
-                                   /\ ~(~s123.lost \/ s123.given /= "member" \/ ~s123.assign_due)
+                                   /\ ~(\/ ~s123.lost
+                                        \/ s123.given /= "member"
+                                        \/ ~s123.round_over
+                                        \/ s123.stalled)
                                 THEN [s123 EXCEPT !.fault = "lost-by-losing"]
                                 ELSE s123
                         s125 == IF /\ s124.fault = "none"
@@ -1468,7 +1498,10 @@ RebalancePollLimitReached(s) ==
                                 THEN [s131 EXCEPT !.fault = "lost-was-owned"]
                                 ELSE s131
                         s133 == IF /\ s132.fault = "none"
-                                   /\ ~(~s132.lost \/ s132.given /= "member" \/ ~s132.assign_due)
+                                   /\ ~(\/ ~s132.lost
+                                        \/ s132.given /= "member"
+                                        \/ ~s132.round_over
+                                        \/ s132.stalled)
                                 THEN [s132 EXCEPT !.fault = "lost-by-losing"]
                                 ELSE s132
                         s134 == IF /\ s133.fault = "none"
@@ -1867,7 +1900,8 @@ RebalanceJoinNeeded(s) ==
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE,
-                                    !.kept = FALSE]
+                                    !.kept = FALSE,
+                                    !.round_over = FALSE]
                ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.join_needed.1 [J1 J7 D4 H3]
@@ -1913,7 +1947,8 @@ RebalanceJoinNeeded(s) ==
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE,
-                                    !.kept = FALSE]
+                                    !.kept = FALSE,
+                                    !.round_over = FALSE]
                ELSE s
           [] at = "PREPARING_REBALANCE" ->
                \* PREPARING_REBALANCE.join_needed.1 [J1 J2 D4 H3]
@@ -1958,7 +1993,8 @@ RebalanceJoinNeeded(s) ==
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE,
-                                    !.kept = FALSE]
+                                    !.kept = FALSE,
+                                    !.round_over = FALSE]
                ELSE s
           [] at = "STABLE" ->
                \* STABLE.join_needed.1 [J1 J2 D4 H3 K1]
@@ -2004,7 +2040,8 @@ RebalanceJoinNeeded(s) ==
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE,
-                                    !.kept = FALSE]
+                                    !.kept = FALSE,
+                                    !.round_over = FALSE]
                ELSE s
           [] OTHER -> s
 
@@ -2392,7 +2429,8 @@ RebalanceJoinMemberIdRequired(s, current) ==
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE,
-                                    !.kept = FALSE]
+                                    !.kept = FALSE,
+                                    !.round_over = FALSE]
                \* PREPARING_REBALANCE.join_member_id_required.3 [J9]
                ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
                THEN IF s.fault = "none"
@@ -2499,7 +2537,8 @@ RebalanceJoinRebalanceInProgress(s, current) ==
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE,
-                                    !.kept = FALSE]
+                                    !.kept = FALSE,
+                                    !.round_over = FALSE]
                \* PREPARING_REBALANCE.join_rebalance_in_progress.3 [J9]
                ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
                THEN IF s.fault = "none"
@@ -2608,7 +2647,10 @@ RebalanceJoinUnknownMember(s, current) ==
                                THEN [s9 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s9
                         s11 == IF /\ s10.fault = "none"
-                                  /\ ~(~s10.lost \/ s10.given /= "member" \/ ~s10.assign_due)
+                                  /\ ~(\/ ~s10.lost
+                                       \/ s10.given /= "member"
+                                       \/ ~s10.round_over
+                                       \/ s10.stalled)
                                THEN [s10 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s10
                         s12 == IF /\ s11.fault = "none"
@@ -2890,7 +2932,10 @@ RebalanceJoinFenced(s, current) ==
                                THEN [s12 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s12
                         s14 == IF /\ s13.fault = "none"
-                                  /\ ~(~s13.lost \/ s13.given /= "member" \/ ~s13.assign_due)
+                                  /\ ~(\/ ~s13.lost
+                                       \/ s13.given /= "member"
+                                       \/ ~s13.round_over
+                                       \/ s13.stalled)
                                THEN [s13 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s13
                         s15 == IF /\ s14.fault = "none"
@@ -3047,7 +3092,8 @@ RebalanceRevocationPrepared(s) ==
              s5 == IF s4.fault = "none" /\ ~(~(s4.lost \/ s4.leaving) \/ s4.owned)
                    THEN [s4 EXCEPT !.fault = "lost-was-owned"]
                    ELSE s4
-             s6 == IF s5.fault = "none" /\ ~(~s5.lost \/ s5.given /= "member" \/ ~s5.assign_due)
+             s6 == IF /\ s5.fault = "none"
+                      /\ ~(~s5.lost \/ s5.given /= "member" \/ ~s5.round_over \/ s5.stalled)
                    THEN [s5 EXCEPT !.fault = "lost-by-losing"]
                    ELSE s5
              s7 == IF /\ s6.fault = "none"
@@ -3282,7 +3328,8 @@ RebalanceSyncRebalanceInProgress(s, current) ==
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE,
-                                    !.kept = FALSE]
+                                    !.kept = FALSE,
+                                    !.round_over = FALSE]
                ELSE s
           [] at = "UNJOINED" ->
                \* UNJOINED.sync_rebalance_in_progress.2 [J9]
@@ -3391,7 +3438,10 @@ RebalanceSyncUnknownMember(s, current) ==
                                THEN [s10 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s10
                         s12 == IF /\ s11.fault = "none"
-                                  /\ ~(~s11.lost \/ s11.given /= "member" \/ ~s11.assign_due)
+                                  /\ ~(\/ ~s11.lost
+                                       \/ s11.given /= "member"
+                                       \/ ~s11.round_over
+                                       \/ s11.stalled)
                                THEN [s11 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s11
                         s13 == IF /\ s12.fault = "none"
@@ -3510,7 +3560,10 @@ RebalanceSyncIllegalGeneration(s, current) ==
                                THEN [s10 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s10
                         s12 == IF /\ s11.fault = "none"
-                                  /\ ~(~s11.lost \/ s11.given /= "member" \/ ~s11.assign_due)
+                                  /\ ~(\/ ~s11.lost
+                                       \/ s11.given /= "member"
+                                       \/ ~s11.round_over
+                                       \/ s11.stalled)
                                THEN [s11 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s11
                         s13 == IF /\ s12.fault = "none"
@@ -3703,7 +3756,10 @@ RebalanceSyncFenced(s, current) ==
                                THEN [s13 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s13
                         s15 == IF /\ s14.fault = "none"
-                                  /\ ~(~s14.lost \/ s14.given /= "member" \/ ~s14.assign_due)
+                                  /\ ~(\/ ~s14.lost
+                                       \/ s14.given /= "member"
+                                       \/ ~s14.round_over
+                                       \/ s14.stalled)
                                THEN [s14 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s14
                         s16 == IF /\ s15.fault = "none"
@@ -4024,7 +4080,10 @@ RebalancePartitionsRevoked(s) ==
                                THEN [s14 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s14
                         s16 == IF /\ s15.fault = "none"
-                                  /\ ~(~s15.lost \/ s15.given /= "member" \/ ~s15.assign_due)
+                                  /\ ~(\/ ~s15.lost
+                                       \/ s15.given /= "member"
+                                       \/ ~s15.round_over
+                                       \/ s15.stalled)
                                THEN [s15 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s15
                         s17 == IF /\ s16.fault = "none"
@@ -4068,7 +4127,10 @@ RebalancePartitionsRevoked(s) ==
                                THEN [s23 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s23
                         s25 == IF /\ s24.fault = "none"
-                                  /\ ~(~s24.lost \/ s24.given /= "member" \/ ~s24.assign_due)
+                                  /\ ~(\/ ~s24.lost
+                                       \/ s24.given /= "member"
+                                       \/ ~s24.round_over
+                                       \/ s24.stalled)
                                THEN [s24 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s24
                         s26 == IF /\ s25.fault = "none"
@@ -4253,7 +4315,7 @@ RebalancePartitionsAssigned(s) ==
                               THEN [s8 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s8
                         s10 == IF /\ s9.fault = "none"
-                                  /\ ~(~s9.lost \/ s9.given /= "member" \/ ~s9.assign_due)
+                                  /\ ~(~s9.lost \/ s9.given /= "member" \/ ~s9.round_over \/ s9.stalled)
                                THEN [s9 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s9
                         s11 == IF /\ s10.fault = "none"
@@ -4450,7 +4512,10 @@ RebalanceCommitRebalanceInProgress(s, current) ==
                                THEN [s12 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s12
                         s14 == IF /\ s13.fault = "none"
-                                  /\ ~(~s13.lost \/ s13.given /= "member" \/ ~s13.assign_due)
+                                  /\ ~(\/ ~s13.lost
+                                       \/ s13.given /= "member"
+                                       \/ ~s13.round_over
+                                       \/ s13.stalled)
                                THEN [s13 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s13
                         s15 == IF /\ s14.fault = "none"
@@ -4626,7 +4691,7 @@ RebalanceCommitSettled(s, current) ==
                               THEN [s5 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s5
                         s7 == IF /\ s6.fault = "none"
-                                 /\ ~(~s6.lost \/ s6.given /= "member" \/ ~s6.assign_due)
+                                 /\ ~(~s6.lost \/ s6.given /= "member" \/ ~s6.round_over \/ s6.stalled)
                               THEN [s6 EXCEPT !.fault = "lost-by-losing"]
                               ELSE s6
                         s8 == IF /\ s7.fault = "none"
@@ -5072,7 +5137,7 @@ RebalanceCommitDeadlineExpired(s) ==
                               THEN [s4 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s4
                         s6 == IF /\ s5.fault = "none"
-                                 /\ ~(~s5.lost \/ s5.given /= "member" \/ ~s5.assign_due)
+                                 /\ ~(~s5.lost \/ s5.given /= "member" \/ ~s5.round_over \/ s5.stalled)
                               THEN [s5 EXCEPT !.fault = "lost-by-losing"]
                               ELSE s5
                         s7 == IF /\ s6.fault = "none"
@@ -5142,7 +5207,7 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                               THEN [s7 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s7
                         s9 == IF /\ s8.fault = "none"
-                                 /\ ~(~s8.lost \/ s8.given /= "member" \/ ~s8.assign_due)
+                                 /\ ~(~s8.lost \/ s8.given /= "member" \/ ~s8.round_over \/ s8.stalled)
                               THEN [s8 EXCEPT !.fault = "lost-by-losing"]
                               ELSE s8
                         s10 == IF /\ s9.fault = "none"
@@ -5211,7 +5276,10 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                                THEN [s20 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s20
                         s22 == IF /\ s21.fault = "none"
-                                  /\ ~(~s21.lost \/ s21.given /= "member" \/ ~s21.assign_due)
+                                  /\ ~(\/ ~s21.lost
+                                       \/ s21.given /= "member"
+                                       \/ ~s21.round_over
+                                       \/ s21.stalled)
                                THEN [s21 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s21
                         s23 == IF /\ s22.fault = "none"
@@ -5280,7 +5348,10 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                                THEN [s33 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s33
                         s35 == IF /\ s34.fault = "none"
-                                  /\ ~(~s34.lost \/ s34.given /= "member" \/ ~s34.assign_due)
+                                  /\ ~(\/ ~s34.lost
+                                       \/ s34.given /= "member"
+                                       \/ ~s34.round_over
+                                       \/ s34.stalled)
                                THEN [s34 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s34
                         s36 == IF /\ s35.fault = "none"
@@ -5349,7 +5420,10 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                                THEN [s46 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s46
                         s48 == IF /\ s47.fault = "none"
-                                  /\ ~(~s47.lost \/ s47.given /= "member" \/ ~s47.assign_due)
+                                  /\ ~(\/ ~s47.lost
+                                       \/ s47.given /= "member"
+                                       \/ ~s47.round_over
+                                       \/ s47.stalled)
                                THEN [s47 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s47
                         s49 == IF /\ s48.fault = "none"
@@ -5418,7 +5492,10 @@ RebalanceHeartbeatUnknownMember(s, current) ==
                                THEN [s59 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s59
                         s61 == IF /\ s60.fault = "none"
-                                  /\ ~(~s60.lost \/ s60.given /= "member" \/ ~s60.assign_due)
+                                  /\ ~(\/ ~s60.lost
+                                       \/ s60.given /= "member"
+                                       \/ ~s60.round_over
+                                       \/ s60.stalled)
                                THEN [s60 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s60
                         s62 == IF /\ s61.fault = "none"
@@ -5566,7 +5643,7 @@ RebalanceCommitUnknownMember(s, current) ==
                               THEN [s7 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s7
                         s9 == IF /\ s8.fault = "none"
-                                 /\ ~(~s8.lost \/ s8.given /= "member" \/ ~s8.assign_due)
+                                 /\ ~(~s8.lost \/ s8.given /= "member" \/ ~s8.round_over \/ s8.stalled)
                               THEN [s8 EXCEPT !.fault = "lost-by-losing"]
                               ELSE s8
                         s10 == IF /\ s9.fault = "none"
@@ -5652,7 +5729,10 @@ RebalanceCommitUnknownMember(s, current) ==
                                THEN [s20 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s20
                         s22 == IF /\ s21.fault = "none"
-                                  /\ ~(~s21.lost \/ s21.given /= "member" \/ ~s21.assign_due)
+                                  /\ ~(\/ ~s21.lost
+                                       \/ s21.given /= "member"
+                                       \/ ~s21.round_over
+                                       \/ s21.stalled)
                                THEN [s21 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s21
                         s23 == IF /\ s22.fault = "none"
@@ -5738,7 +5818,10 @@ RebalanceCommitUnknownMember(s, current) ==
                                THEN [s33 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s33
                         s35 == IF /\ s34.fault = "none"
-                                  /\ ~(~s34.lost \/ s34.given /= "member" \/ ~s34.assign_due)
+                                  /\ ~(\/ ~s34.lost
+                                       \/ s34.given /= "member"
+                                       \/ ~s34.round_over
+                                       \/ s34.stalled)
                                THEN [s34 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s34
                         s36 == IF /\ s35.fault = "none"
@@ -5944,7 +6027,7 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                               THEN [s7 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s7
                         s9 == IF /\ s8.fault = "none"
-                                 /\ ~(~s8.lost \/ s8.given /= "member" \/ ~s8.assign_due)
+                                 /\ ~(~s8.lost \/ s8.given /= "member" \/ ~s8.round_over \/ s8.stalled)
                               THEN [s8 EXCEPT !.fault = "lost-by-losing"]
                               ELSE s8
                         s10 == IF /\ s9.fault = "none"
@@ -6013,7 +6096,10 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                                THEN [s20 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s20
                         s22 == IF /\ s21.fault = "none"
-                                  /\ ~(~s21.lost \/ s21.given /= "member" \/ ~s21.assign_due)
+                                  /\ ~(\/ ~s21.lost
+                                       \/ s21.given /= "member"
+                                       \/ ~s21.round_over
+                                       \/ s21.stalled)
                                THEN [s21 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s21
                         s23 == IF /\ s22.fault = "none"
@@ -6082,7 +6168,10 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                                THEN [s33 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s33
                         s35 == IF /\ s34.fault = "none"
-                                  /\ ~(~s34.lost \/ s34.given /= "member" \/ ~s34.assign_due)
+                                  /\ ~(\/ ~s34.lost
+                                       \/ s34.given /= "member"
+                                       \/ ~s34.round_over
+                                       \/ s34.stalled)
                                THEN [s34 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s34
                         s36 == IF /\ s35.fault = "none"
@@ -6151,7 +6240,10 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                                THEN [s46 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s46
                         s48 == IF /\ s47.fault = "none"
-                                  /\ ~(~s47.lost \/ s47.given /= "member" \/ ~s47.assign_due)
+                                  /\ ~(\/ ~s47.lost
+                                       \/ s47.given /= "member"
+                                       \/ ~s47.round_over
+                                       \/ s47.stalled)
                                THEN [s47 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s47
                         s49 == IF /\ s48.fault = "none"
@@ -6220,7 +6312,10 @@ RebalanceHeartbeatIllegalGeneration(s, current) ==
                                THEN [s59 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s59
                         s61 == IF /\ s60.fault = "none"
-                                  /\ ~(~s60.lost \/ s60.given /= "member" \/ ~s60.assign_due)
+                                  /\ ~(\/ ~s60.lost
+                                       \/ s60.given /= "member"
+                                       \/ ~s60.round_over
+                                       \/ s60.stalled)
                                THEN [s60 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s60
                         s62 == IF /\ s61.fault = "none"
@@ -6368,7 +6463,7 @@ RebalanceCommitIllegalGeneration(s, current) ==
                               THEN [s7 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s7
                         s9 == IF /\ s8.fault = "none"
-                                 /\ ~(~s8.lost \/ s8.given /= "member" \/ ~s8.assign_due)
+                                 /\ ~(~s8.lost \/ s8.given /= "member" \/ ~s8.round_over \/ s8.stalled)
                               THEN [s8 EXCEPT !.fault = "lost-by-losing"]
                               ELSE s8
                         s10 == IF /\ s9.fault = "none"
@@ -6454,7 +6549,10 @@ RebalanceCommitIllegalGeneration(s, current) ==
                                THEN [s20 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s20
                         s22 == IF /\ s21.fault = "none"
-                                  /\ ~(~s21.lost \/ s21.given /= "member" \/ ~s21.assign_due)
+                                  /\ ~(\/ ~s21.lost
+                                       \/ s21.given /= "member"
+                                       \/ ~s21.round_over
+                                       \/ s21.stalled)
                                THEN [s21 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s21
                         s23 == IF /\ s22.fault = "none"
@@ -6540,7 +6638,10 @@ RebalanceCommitIllegalGeneration(s, current) ==
                                THEN [s33 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s33
                         s35 == IF /\ s34.fault = "none"
-                                  /\ ~(~s34.lost \/ s34.given /= "member" \/ ~s34.assign_due)
+                                  /\ ~(\/ ~s34.lost
+                                       \/ s34.given /= "member"
+                                       \/ ~s34.round_over
+                                       \/ s34.stalled)
                                THEN [s34 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s34
                         s36 == IF /\ s35.fault = "none"
@@ -6751,7 +6852,10 @@ RebalanceHeartbeatFenced(s, current) ==
                                THEN [s9 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s9
                         s11 == IF /\ s10.fault = "none"
-                                  /\ ~(~s10.lost \/ s10.given /= "member" \/ ~s10.assign_due)
+                                  /\ ~(\/ ~s10.lost
+                                       \/ s10.given /= "member"
+                                       \/ ~s10.round_over
+                                       \/ s10.stalled)
                                THEN [s10 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s10
                         s12 == IF /\ s11.fault = "none"
@@ -6829,7 +6933,10 @@ RebalanceHeartbeatFenced(s, current) ==
                                THEN [s25 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s25
                         s27 == IF /\ s26.fault = "none"
-                                  /\ ~(~s26.lost \/ s26.given /= "member" \/ ~s26.assign_due)
+                                  /\ ~(\/ ~s26.lost
+                                       \/ s26.given /= "member"
+                                       \/ ~s26.round_over
+                                       \/ s26.stalled)
                                THEN [s26 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s26
                         s28 == IF /\ s27.fault = "none"
@@ -6907,7 +7014,10 @@ RebalanceHeartbeatFenced(s, current) ==
                                THEN [s41 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s41
                         s43 == IF /\ s42.fault = "none"
-                                  /\ ~(~s42.lost \/ s42.given /= "member" \/ ~s42.assign_due)
+                                  /\ ~(\/ ~s42.lost
+                                       \/ s42.given /= "member"
+                                       \/ ~s42.round_over
+                                       \/ s42.stalled)
                                THEN [s42 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s42
                         s44 == IF /\ s43.fault = "none"
@@ -6985,7 +7095,10 @@ RebalanceHeartbeatFenced(s, current) ==
                                THEN [s57 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s57
                         s59 == IF /\ s58.fault = "none"
-                                  /\ ~(~s58.lost \/ s58.given /= "member" \/ ~s58.assign_due)
+                                  /\ ~(\/ ~s58.lost
+                                       \/ s58.given /= "member"
+                                       \/ ~s58.round_over
+                                       \/ s58.stalled)
                                THEN [s58 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s58
                         s60 == IF /\ s59.fault = "none"
@@ -7063,7 +7176,10 @@ RebalanceHeartbeatFenced(s, current) ==
                                THEN [s73 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s73
                         s75 == IF /\ s74.fault = "none"
-                                  /\ ~(~s74.lost \/ s74.given /= "member" \/ ~s74.assign_due)
+                                  /\ ~(\/ ~s74.lost
+                                       \/ s74.given /= "member"
+                                       \/ ~s74.round_over
+                                       \/ s74.stalled)
                                THEN [s74 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s74
                         s76 == IF /\ s75.fault = "none"
@@ -7235,7 +7351,10 @@ RebalanceCommitFenced(s, current) ==
                                THEN [s9 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s9
                         s11 == IF /\ s10.fault = "none"
-                                  /\ ~(~s10.lost \/ s10.given /= "member" \/ ~s10.assign_due)
+                                  /\ ~(\/ ~s10.lost
+                                       \/ s10.given /= "member"
+                                       \/ ~s10.round_over
+                                       \/ s10.stalled)
                                THEN [s10 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s10
                         s12 == IF /\ s11.fault = "none"
@@ -7330,7 +7449,10 @@ RebalanceCommitFenced(s, current) ==
                                THEN [s25 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s25
                         s27 == IF /\ s26.fault = "none"
-                                  /\ ~(~s26.lost \/ s26.given /= "member" \/ ~s26.assign_due)
+                                  /\ ~(\/ ~s26.lost
+                                       \/ s26.given /= "member"
+                                       \/ ~s26.round_over
+                                       \/ s26.stalled)
                                THEN [s26 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s26
                         s28 == IF /\ s27.fault = "none"
@@ -7425,7 +7547,10 @@ RebalanceCommitFenced(s, current) ==
                                THEN [s41 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s41
                         s43 == IF /\ s42.fault = "none"
-                                  /\ ~(~s42.lost \/ s42.given /= "member" \/ ~s42.assign_due)
+                                  /\ ~(\/ ~s42.lost
+                                       \/ s42.given /= "member"
+                                       \/ ~s42.round_over
+                                       \/ s42.stalled)
                                THEN [s42 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s42
                         s44 == IF /\ s43.fault = "none"
@@ -7643,7 +7768,7 @@ RebalanceLeaveRequested(s) ==
                               THEN [s4 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s4
                         s6 == IF /\ s5.fault = "none"
-                                 /\ ~(~s5.lost \/ s5.given /= "member" \/ ~s5.assign_due)
+                                 /\ ~(~s5.lost \/ s5.given /= "member" \/ ~s5.round_over \/ s5.stalled)
                               THEN [s5 EXCEPT !.fault = "lost-by-losing"]
                               ELSE s5
                         s7 == IF /\ s6.fault = "none"
@@ -7712,7 +7837,10 @@ RebalanceLeaveRequested(s) ==
                                THEN [s14 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s14
                         s16 == IF /\ s15.fault = "none"
-                                  /\ ~(~s15.lost \/ s15.given /= "member" \/ ~s15.assign_due)
+                                  /\ ~(\/ ~s15.lost
+                                       \/ s15.given /= "member"
+                                       \/ ~s15.round_over
+                                       \/ s15.stalled)
                                THEN [s15 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s15
                         s17 == IF /\ s16.fault = "none"
@@ -7781,7 +7909,10 @@ RebalanceLeaveRequested(s) ==
                                THEN [s24 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s24
                         s26 == IF /\ s25.fault = "none"
-                                  /\ ~(~s25.lost \/ s25.given /= "member" \/ ~s25.assign_due)
+                                  /\ ~(\/ ~s25.lost
+                                       \/ s25.given /= "member"
+                                       \/ ~s25.round_over
+                                       \/ s25.stalled)
                                THEN [s25 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s25
                         s27 == IF /\ s26.fault = "none"
@@ -7850,7 +7981,10 @@ RebalanceLeaveRequested(s) ==
                                THEN [s34 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s34
                         s36 == IF /\ s35.fault = "none"
-                                  /\ ~(~s35.lost \/ s35.given /= "member" \/ ~s35.assign_due)
+                                  /\ ~(\/ ~s35.lost
+                                       \/ s35.given /= "member"
+                                       \/ ~s35.round_over
+                                       \/ s35.stalled)
                                THEN [s35 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s35
                         s37 == IF /\ s36.fault = "none"
@@ -7892,7 +8026,10 @@ RebalanceLeaveRequested(s) ==
                                THEN [s41 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s41
                         s43 == IF /\ s42.fault = "none"
-                                  /\ ~(~s42.lost \/ s42.given /= "member" \/ ~s42.assign_due)
+                                  /\ ~(\/ ~s42.lost
+                                       \/ s42.given /= "member"
+                                       \/ ~s42.round_over
+                                       \/ s42.stalled)
                                THEN [s42 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s42
                         s44 == IF /\ s43.fault = "none"
@@ -7991,7 +8128,10 @@ RebalanceLeaveRequested(s) ==
                                THEN [s54 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s54
                         s56 == IF /\ s55.fault = "none"
-                                  /\ ~(~s55.lost \/ s55.given /= "member" \/ ~s55.assign_due)
+                                  /\ ~(\/ ~s55.lost
+                                       \/ s55.given /= "member"
+                                       \/ ~s55.round_over
+                                       \/ s55.stalled)
                                THEN [s55 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s55
                         s57 == IF /\ s56.fault = "none"
@@ -8061,7 +8201,10 @@ RebalanceLeaveRequested(s) ==
                                THEN [s64 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s64
                         s66 == IF /\ s65.fault = "none"
-                                  /\ ~(~s65.lost \/ s65.given /= "member" \/ ~s65.assign_due)
+                                  /\ ~(\/ ~s65.lost
+                                       \/ s65.given /= "member"
+                                       \/ ~s65.round_over
+                                       \/ s65.stalled)
                                THEN [s65 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s65
                         s67 == IF /\ s66.fault = "none"
@@ -9486,7 +9629,8 @@ SyncAcceptedCurrentNotTakesNotRetainsNotGainsNotFits ==
                                         !.taken = FALSE,
                                         !.stays = FALSE,
                                         !.rejoin_due = TRUE,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, FALSE, FALSE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -9514,7 +9658,8 @@ SyncAcceptedCurrentNotTakesNotRetainsNotGainsFits ==
                                         !.assigned = state.has,
                                         !.taken = FALSE,
                                         !.stays = state.has,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, FALSE, FALSE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -9543,7 +9688,8 @@ SyncAcceptedCurrentNotTakesNotRetainsGainsNotFits ==
                                         !.taken = FALSE,
                                         !.stays = FALSE,
                                         !.rejoin_due = TRUE,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, FALSE, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -9571,7 +9717,8 @@ SyncAcceptedCurrentNotTakesNotRetainsGainsFits ==
                                         !.assigned = TRUE,
                                         !.taken = FALSE,
                                         !.stays = state.has,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, FALSE, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -9600,7 +9747,8 @@ SyncAcceptedCurrentNotTakesRetainsNotGainsNotFits ==
                                         !.taken = FALSE,
                                         !.stays = FALSE,
                                         !.rejoin_due = TRUE,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, TRUE, FALSE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -9628,7 +9776,8 @@ SyncAcceptedCurrentNotTakesRetainsNotGainsFits ==
                                         !.assigned = state.has,
                                         !.taken = FALSE,
                                         !.stays = state.has,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, TRUE, FALSE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -9657,7 +9806,8 @@ SyncAcceptedCurrentNotTakesRetainsGainsNotFits ==
                                         !.taken = FALSE,
                                         !.stays = FALSE,
                                         !.rejoin_due = TRUE,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, TRUE, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -9685,7 +9835,8 @@ SyncAcceptedCurrentNotTakesRetainsGainsFits ==
                                         !.assigned = TRUE,
                                         !.taken = FALSE,
                                         !.stays = state.has,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE, TRUE, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -9714,7 +9865,8 @@ SyncAcceptedCurrentTakesNotRetainsNotGainsNotFits ==
                                         !.taken = state.has,
                                         !.stays = FALSE,
                                         !.rejoin_due = TRUE,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, FALSE, FALSE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -9742,7 +9894,8 @@ SyncAcceptedCurrentTakesNotRetainsNotGainsFits ==
                                         !.assigned = FALSE,
                                         !.taken = state.has,
                                         !.stays = FALSE,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, FALSE, FALSE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -9771,7 +9924,8 @@ SyncAcceptedCurrentTakesNotRetainsGainsNotFits ==
                                         !.taken = state.has,
                                         !.stays = FALSE,
                                         !.rejoin_due = TRUE,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, FALSE, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -9799,7 +9953,8 @@ SyncAcceptedCurrentTakesNotRetainsGainsFits ==
                                         !.assigned = TRUE,
                                         !.taken = state.has,
                                         !.stays = FALSE,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, FALSE, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -9828,7 +9983,8 @@ SyncAcceptedCurrentTakesRetainsNotGainsNotFits ==
                                         !.taken = state.has,
                                         !.stays = state.has,
                                         !.rejoin_due = TRUE,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, TRUE, FALSE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -9856,7 +10012,8 @@ SyncAcceptedCurrentTakesRetainsNotGainsFits ==
                                         !.assigned = state.has,
                                         !.taken = state.has,
                                         !.stays = state.has,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, TRUE, FALSE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -9885,7 +10042,8 @@ SyncAcceptedCurrentTakesRetainsGainsNotFits ==
                                         !.taken = state.has,
                                         !.stays = state.has,
                                         !.rejoin_due = TRUE,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, TRUE, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -9913,7 +10071,8 @@ SyncAcceptedCurrentTakesRetainsGainsFits ==
                                         !.assigned = TRUE,
                                         !.taken = state.has,
                                         !.stays = state.has,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE, TRUE, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -11475,6 +11634,13 @@ LatePollIsKept ==
 NoNeedOutside ==
     ~state.member_needs \/ state.subscribed \/ state.identity /= "none" \/ state.rebalance /= "UNJOINED"
 
+\* fenced-needs-nothing (invariant): Who was fenced needs no coordinator until it has subscribed anew.
+\* Source: KIP-345
+\* Source: Kafka ConsumerCoordinator.invokeCompletedOffsetCommitCallbacks
+\* Rules: X2, D7
+FencedNeedsNothing ==
+    ~state.fenced \/ ~state.member_needs
+
 \* coordinator-is-known (invariant): connection.STABLE is the state in which the coordinator is known.
 \* Source: Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'
 \* Rules: D4
@@ -11745,7 +11911,7 @@ Watch(n, word, id, condition) ==
     condition => \/ TLCGet(n) = 1
                  \/ TLCSet(n, 1) /\ PrintT(<<word, id>>)
 
-ASSUME \A n \in 1 .. 86 : TLCSet(n, 0)
+ASSUME \A n \in 1 .. 87 : TLCSet(n, 0)
 
 WatchIllegalEvent == Watch(1, "violated", "illegal-event", ~IllegalEvent)
 WatchLateChangesNothing == Watch(2, "violated", "late-changes-nothing", ~LateChangesNothing)
@@ -11796,42 +11962,43 @@ WatchLookupRestIsKept == Watch(46, "violated", "lookup-rest-is-kept", ~LookupRes
 WatchDueHeartbeatIsKept == Watch(47, "violated", "due-heartbeat-is-kept", ~DueHeartbeatIsKept)
 WatchLatePollIsKept == Watch(48, "violated", "late-poll-is-kept", ~LatePollIsKept)
 WatchNoNeedOutside == Watch(49, "violated", "no-need-outside", ~NoNeedOutside)
-WatchCoordinatorIsKnown == Watch(50, "violated", "coordinator-is-known", ~CoordinatorIsKnown)
-WatchMemberNeedsIt == Watch(51, "violated", "member-needs-it", ~MemberNeedsIt)
-WatchJoinIsOut == Watch(52, "violated", "join-is-out", ~JoinIsOut)
-WatchSyncIsOut == Watch(53, "violated", "sync-is-out", ~SyncIsOut)
-WatchWantsToJoin == Watch(54, "violated", "wants-to-join", ~WantsToJoin)
-WatchJoinBackoffIsKept == Watch(55, "violated", "join-backoff-is-kept", ~JoinBackoffIsKept)
-WatchAnnouncedIsPursued == Watch(56, "violated", "announced-is-pursued", ~AnnouncedIsPursued)
-WatchPreparedJoins == Watch(57, "violated", "prepared-joins", ~PreparedJoins)
-WatchFollowUpIsKept == Watch(58, "violated", "follow-up-is-kept", ~FollowUpIsKept)
-WatchRevokedGoesOn == Watch(59, "violated", "revoked-goes-on", ~RevokedGoesOn)
-WatchCommitEnds == Watch(60, "violated", "commit-ends", ~CommitEnds)
-WatchCommitIsOut == Watch(61, "violated", "commit-is-out", ~CommitIsOut)
-WatchCommitBackoffIsKept == Watch(62, "violated", "commit-backoff-is-kept", ~CommitBackoffIsKept)
-WatchCommitIsPursued == Watch(63, "violated", "commit-is-pursued", ~CommitIsPursued)
-WatchRevokeIsDue == Watch(64, "violated", "revoke-is-due", ~RevokeIsDue)
-WatchAssignIsDue == Watch(65, "violated", "assign-is-due", ~AssignIsDue)
-WatchToldIsEnabled == Watch(66, "violated", "told-is-enabled", ~ToldIsEnabled)
-WatchHeartbeatsRun == Watch(67, "violated", "heartbeats-run", ~HeartbeatsRun)
-WatchHeartbeatIsOut == Watch(68, "violated", "heartbeat-is-out", ~HeartbeatIsOut)
-WatchOverdueHeartbeatWaits == Watch(69, "violated", "overdue-heartbeat-waits", ~OverdueHeartbeatWaits)
-WatchOverduePollWaits == Watch(70, "violated", "overdue-poll-waits", ~OverduePollWaits)
-WatchMayJoin == Watch(71, "violated", "may-join", ~MayJoin)
-WatchFencingIsFinal == Watch(72, "violated", "fencing-is-final", ~FencingIsFinal)
-WatchIdentityIsGiven == Watch(73, "violated", "identity-is-given", ~IdentityIsGiven)
-WatchLostWithoutId == Watch(74, "violated", "lost-without-id", ~LostWithoutId)
-WatchLeaveIsPursued == Watch(75, "violated", "leave-is-pursued", ~LeaveIsPursued)
-WatchCallbackIsRunning == Watch(76, "violated", "callback-is-running", ~CallbackIsRunning)
-WatchCallbackStays == Watch(77, "violated", "callback-stays", ~CallbackStays)
-WatchOwnsWhatItHas == Watch(78, "violated", "owns-what-it-has", ~OwnsWhatItHas)
-WatchOwnsNothingOutside == Watch(79, "violated", "owns-nothing-outside", ~OwnsNothingOutside)
-WatchLostIsTold == Watch(80, "violated", "lost-is-told", ~LostIsTold)
-WatchReachesAssigning == Watch(81, "reached", "reaches-assigning", ReachesAssigning)
-WatchReachesLost == Watch(82, "reached", "reaches-lost", ReachesLost)
-WatchReachesLeaving == Watch(83, "reached", "reaches-leaving", ReachesLeaving)
-WatchReachesSecondLoss == Watch(84, "reached", "reaches-second-loss", ReachesSecondLoss)
-WatchReachesBlockedCommit == Watch(85, "reached", "reaches-blocked-commit", ReachesBlockedCommit)
-WatchReachesPollWhileLost == Watch(86, "reached", "reaches-poll-while-lost", ReachesPollWhileLost)
+WatchFencedNeedsNothing == Watch(50, "violated", "fenced-needs-nothing", ~FencedNeedsNothing)
+WatchCoordinatorIsKnown == Watch(51, "violated", "coordinator-is-known", ~CoordinatorIsKnown)
+WatchMemberNeedsIt == Watch(52, "violated", "member-needs-it", ~MemberNeedsIt)
+WatchJoinIsOut == Watch(53, "violated", "join-is-out", ~JoinIsOut)
+WatchSyncIsOut == Watch(54, "violated", "sync-is-out", ~SyncIsOut)
+WatchWantsToJoin == Watch(55, "violated", "wants-to-join", ~WantsToJoin)
+WatchJoinBackoffIsKept == Watch(56, "violated", "join-backoff-is-kept", ~JoinBackoffIsKept)
+WatchAnnouncedIsPursued == Watch(57, "violated", "announced-is-pursued", ~AnnouncedIsPursued)
+WatchPreparedJoins == Watch(58, "violated", "prepared-joins", ~PreparedJoins)
+WatchFollowUpIsKept == Watch(59, "violated", "follow-up-is-kept", ~FollowUpIsKept)
+WatchRevokedGoesOn == Watch(60, "violated", "revoked-goes-on", ~RevokedGoesOn)
+WatchCommitEnds == Watch(61, "violated", "commit-ends", ~CommitEnds)
+WatchCommitIsOut == Watch(62, "violated", "commit-is-out", ~CommitIsOut)
+WatchCommitBackoffIsKept == Watch(63, "violated", "commit-backoff-is-kept", ~CommitBackoffIsKept)
+WatchCommitIsPursued == Watch(64, "violated", "commit-is-pursued", ~CommitIsPursued)
+WatchRevokeIsDue == Watch(65, "violated", "revoke-is-due", ~RevokeIsDue)
+WatchAssignIsDue == Watch(66, "violated", "assign-is-due", ~AssignIsDue)
+WatchToldIsEnabled == Watch(67, "violated", "told-is-enabled", ~ToldIsEnabled)
+WatchHeartbeatsRun == Watch(68, "violated", "heartbeats-run", ~HeartbeatsRun)
+WatchHeartbeatIsOut == Watch(69, "violated", "heartbeat-is-out", ~HeartbeatIsOut)
+WatchOverdueHeartbeatWaits == Watch(70, "violated", "overdue-heartbeat-waits", ~OverdueHeartbeatWaits)
+WatchOverduePollWaits == Watch(71, "violated", "overdue-poll-waits", ~OverduePollWaits)
+WatchMayJoin == Watch(72, "violated", "may-join", ~MayJoin)
+WatchFencingIsFinal == Watch(73, "violated", "fencing-is-final", ~FencingIsFinal)
+WatchIdentityIsGiven == Watch(74, "violated", "identity-is-given", ~IdentityIsGiven)
+WatchLostWithoutId == Watch(75, "violated", "lost-without-id", ~LostWithoutId)
+WatchLeaveIsPursued == Watch(76, "violated", "leave-is-pursued", ~LeaveIsPursued)
+WatchCallbackIsRunning == Watch(77, "violated", "callback-is-running", ~CallbackIsRunning)
+WatchCallbackStays == Watch(78, "violated", "callback-stays", ~CallbackStays)
+WatchOwnsWhatItHas == Watch(79, "violated", "owns-what-it-has", ~OwnsWhatItHas)
+WatchOwnsNothingOutside == Watch(80, "violated", "owns-nothing-outside", ~OwnsNothingOutside)
+WatchLostIsTold == Watch(81, "violated", "lost-is-told", ~LostIsTold)
+WatchReachesAssigning == Watch(82, "reached", "reaches-assigning", ReachesAssigning)
+WatchReachesLost == Watch(83, "reached", "reaches-lost", ReachesLost)
+WatchReachesLeaving == Watch(84, "reached", "reaches-leaving", ReachesLeaving)
+WatchReachesSecondLoss == Watch(85, "reached", "reaches-second-loss", ReachesSecondLoss)
+WatchReachesBlockedCommit == Watch(86, "reached", "reaches-blocked-commit", ReachesBlockedCommit)
+WatchReachesPollWhileLost == Watch(87, "reached", "reaches-poll-while-lost", ReachesPollWhileLost)
 
 ============================================================

@@ -17,7 +17,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 787c700aebc389da4ccb308ace416703667ddcfb6b85a8e0068c59641180b6e4
+\* Model 08eba5b8dd9785ed9e4e0670bd2cd0f11b10180a83ab19ecc9dea56f72631b9c
 EXTENDS Naturals, TLC
 
 Members == 1 .. 1
@@ -97,6 +97,8 @@ TypeOK ==
     /\ state.generation_unused \in {FALSE, TRUE}
     \* the last JoinGroup was answered, and nothing since has ended or renewed that membership
     /\ state.in_group \in {FALSE, TRUE}
+    \* a SyncGroup was accepted, and no JoinGroup has been sent since
+    /\ state.round_over \in {FALSE, TRUE}
     \* REVOKE_PARTITIONS waits for the polling thread, or is being handled there
     /\ state.revoke_due \in {FALSE, TRUE}
     \* ASSIGN_PARTITIONS waits for the polling thread, or is being handled there
@@ -203,6 +205,7 @@ Init ==
              commit_out |-> FALSE,
              generation_unused |-> FALSE,
              in_group |-> FALSE,
+             round_over |-> FALSE,
              revoke_due |-> FALSE,
              assign_due |-> FALSE,
              may_join |-> FALSE,
@@ -1326,7 +1329,8 @@ RebalanceJoinNeeded(s) ==
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE,
-                                    !.kept = FALSE]
+                                    !.kept = FALSE,
+                                    !.round_over = FALSE]
                ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.join_needed.1 [J1 J7 D4 H3]
@@ -1372,7 +1376,8 @@ RebalanceJoinNeeded(s) ==
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE,
-                                    !.kept = FALSE]
+                                    !.kept = FALSE,
+                                    !.round_over = FALSE]
                ELSE s
           [] at = "PREPARING_REBALANCE" ->
                \* PREPARING_REBALANCE.join_needed.1 [J1 J2 D4 H3]
@@ -1417,7 +1422,8 @@ RebalanceJoinNeeded(s) ==
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE,
-                                    !.kept = FALSE]
+                                    !.kept = FALSE,
+                                    !.round_over = FALSE]
                ELSE s
           [] at = "STABLE" ->
                \* STABLE.join_needed.1 [J1 J2 D4 H3 K1]
@@ -1463,7 +1469,8 @@ RebalanceJoinNeeded(s) ==
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE,
-                                    !.kept = FALSE]
+                                    !.kept = FALSE,
+                                    !.round_over = FALSE]
                ELSE s
           [] OTHER -> s
 
@@ -1848,7 +1855,8 @@ RebalanceJoinMemberIdRequired(s, current) ==
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE,
-                                    !.kept = FALSE]
+                                    !.kept = FALSE,
+                                    !.round_over = FALSE]
                \* PREPARING_REBALANCE.join_member_id_required.3 [J9]
                ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
                THEN IF s.fault = "none"
@@ -1955,7 +1963,8 @@ RebalanceJoinRebalanceInProgress(s, current) ==
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE,
-                                    !.kept = FALSE]
+                                    !.kept = FALSE,
+                                    !.round_over = FALSE]
                \* PREPARING_REBALANCE.join_rebalance_in_progress.3 [J9]
                ELSE IF current /\ ~(s.polled /\ s.coordinator_known /\ ~s.join_backoff)
                THEN IF s.fault = "none"
@@ -2514,7 +2523,8 @@ RebalanceSyncRebalanceInProgress(s, current) ==
                                     !.generation_unused = FALSE,
                                     !.in_group = FALSE,
                                     !.rejoin_due = FALSE,
-                                    !.kept = FALSE]
+                                    !.kept = FALSE,
+                                    !.round_over = FALSE]
                ELSE s
           [] at = "UNJOINED" ->
                \* UNJOINED.sync_rebalance_in_progress.2 [J9]
@@ -3063,7 +3073,10 @@ RebalancePartitionsRevoked(s) ==
                                THEN [s17 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s17
                         s19 == IF /\ s18.fault = "none"
-                                  /\ ~(~s18.lost \/ s18.given /= "member" \/ ~s18.assign_due)
+                                  /\ ~(\/ ~s18.lost
+                                       \/ s18.given /= "member"
+                                       \/ ~s18.round_over
+                                       \/ s18.stalled)
                                THEN [s18 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s18
                         s20 == IF /\ s19.fault = "none"
@@ -3107,7 +3120,10 @@ RebalancePartitionsRevoked(s) ==
                                THEN [s26 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s26
                         s28 == IF /\ s27.fault = "none"
-                                  /\ ~(~s27.lost \/ s27.given /= "member" \/ ~s27.assign_due)
+                                  /\ ~(\/ ~s27.lost
+                                       \/ s27.given /= "member"
+                                       \/ ~s27.round_over
+                                       \/ s27.stalled)
                                THEN [s27 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s27
                         s29 == IF /\ s28.fault = "none"
@@ -3223,7 +3239,8 @@ RebalanceRevocationPrepared(s) ==
              s5 == IF s4.fault = "none" /\ ~(~(s4.lost \/ s4.leaving) \/ s4.owned)
                    THEN [s4 EXCEPT !.fault = "lost-was-owned"]
                    ELSE s4
-             s6 == IF s5.fault = "none" /\ ~(~s5.lost \/ s5.given /= "member" \/ ~s5.assign_due)
+             s6 == IF /\ s5.fault = "none"
+                      /\ ~(~s5.lost \/ s5.given /= "member" \/ ~s5.round_over \/ s5.stalled)
                    THEN [s5 EXCEPT !.fault = "lost-by-losing"]
                    ELSE s5
              s7 == IF /\ s6.fault = "none"
@@ -3328,7 +3345,7 @@ RebalancePartitionsAssigned(s) ==
                               THEN [s8 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s8
                         s10 == IF /\ s9.fault = "none"
-                                  /\ ~(~s9.lost \/ s9.given /= "member" \/ ~s9.assign_due)
+                                  /\ ~(~s9.lost \/ s9.given /= "member" \/ ~s9.round_over \/ s9.stalled)
                                THEN [s9 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s9
                         s11 == IF /\ s10.fault = "none"
@@ -3502,7 +3519,10 @@ RebalanceCommitRebalanceInProgress(s, current) ==
                                THEN [s10 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s10
                         s12 == IF /\ s11.fault = "none"
-                                  /\ ~(~s11.lost \/ s11.given /= "member" \/ ~s11.assign_due)
+                                  /\ ~(\/ ~s11.lost
+                                       \/ s11.given /= "member"
+                                       \/ ~s11.round_over
+                                       \/ s11.stalled)
                                THEN [s11 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s11
                         s13 == IF /\ s12.fault = "none"
@@ -3678,7 +3698,7 @@ RebalanceCommitSettled(s, current) ==
                               THEN [s5 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s5
                         s7 == IF /\ s6.fault = "none"
-                                 /\ ~(~s6.lost \/ s6.given /= "member" \/ ~s6.assign_due)
+                                 /\ ~(~s6.lost \/ s6.given /= "member" \/ ~s6.round_over \/ s6.stalled)
                               THEN [s6 EXCEPT !.fault = "lost-by-losing"]
                               ELSE s6
                         s8 == IF /\ s7.fault = "none"
@@ -4124,7 +4144,7 @@ RebalanceCommitDeadlineExpired(s) ==
                               THEN [s4 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s4
                         s6 == IF /\ s5.fault = "none"
-                                 /\ ~(~s5.lost \/ s5.given /= "member" \/ ~s5.assign_due)
+                                 /\ ~(~s5.lost \/ s5.given /= "member" \/ ~s5.round_over \/ s5.stalled)
                               THEN [s5 EXCEPT !.fault = "lost-by-losing"]
                               ELSE s5
                         s7 == IF /\ s6.fault = "none"
@@ -5458,7 +5478,7 @@ RebalanceLeaveRequested(s) ==
                               THEN [s4 EXCEPT !.fault = "lost-was-owned"]
                               ELSE s4
                         s6 == IF /\ s5.fault = "none"
-                                 /\ ~(~s5.lost \/ s5.given /= "member" \/ ~s5.assign_due)
+                                 /\ ~(~s5.lost \/ s5.given /= "member" \/ ~s5.round_over \/ s5.stalled)
                               THEN [s5 EXCEPT !.fault = "lost-by-losing"]
                               ELSE s5
                         s7 == IF /\ s6.fault = "none"
@@ -5527,7 +5547,10 @@ RebalanceLeaveRequested(s) ==
                                THEN [s14 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s14
                         s16 == IF /\ s15.fault = "none"
-                                  /\ ~(~s15.lost \/ s15.given /= "member" \/ ~s15.assign_due)
+                                  /\ ~(\/ ~s15.lost
+                                       \/ s15.given /= "member"
+                                       \/ ~s15.round_over
+                                       \/ s15.stalled)
                                THEN [s15 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s15
                         s17 == IF /\ s16.fault = "none"
@@ -5596,7 +5619,10 @@ RebalanceLeaveRequested(s) ==
                                THEN [s24 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s24
                         s26 == IF /\ s25.fault = "none"
-                                  /\ ~(~s25.lost \/ s25.given /= "member" \/ ~s25.assign_due)
+                                  /\ ~(\/ ~s25.lost
+                                       \/ s25.given /= "member"
+                                       \/ ~s25.round_over
+                                       \/ s25.stalled)
                                THEN [s25 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s25
                         s27 == IF /\ s26.fault = "none"
@@ -5665,7 +5691,10 @@ RebalanceLeaveRequested(s) ==
                                THEN [s34 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s34
                         s36 == IF /\ s35.fault = "none"
-                                  /\ ~(~s35.lost \/ s35.given /= "member" \/ ~s35.assign_due)
+                                  /\ ~(\/ ~s35.lost
+                                       \/ s35.given /= "member"
+                                       \/ ~s35.round_over
+                                       \/ s35.stalled)
                                THEN [s35 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s35
                         s37 == IF /\ s36.fault = "none"
@@ -5707,7 +5736,10 @@ RebalanceLeaveRequested(s) ==
                                THEN [s41 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s41
                         s43 == IF /\ s42.fault = "none"
-                                  /\ ~(~s42.lost \/ s42.given /= "member" \/ ~s42.assign_due)
+                                  /\ ~(\/ ~s42.lost
+                                       \/ s42.given /= "member"
+                                       \/ ~s42.round_over
+                                       \/ s42.stalled)
                                THEN [s42 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s42
                         s44 == IF /\ s43.fault = "none"
@@ -5806,7 +5838,10 @@ RebalanceLeaveRequested(s) ==
                                THEN [s54 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s54
                         s56 == IF /\ s55.fault = "none"
-                                  /\ ~(~s55.lost \/ s55.given /= "member" \/ ~s55.assign_due)
+                                  /\ ~(\/ ~s55.lost
+                                       \/ s55.given /= "member"
+                                       \/ ~s55.round_over
+                                       \/ s55.stalled)
                                THEN [s55 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s55
                         s57 == IF /\ s56.fault = "none"
@@ -5876,7 +5911,10 @@ RebalanceLeaveRequested(s) ==
                                THEN [s64 EXCEPT !.fault = "lost-was-owned"]
                                ELSE s64
                         s66 == IF /\ s65.fault = "none"
-                                  /\ ~(~s65.lost \/ s65.given /= "member" \/ ~s65.assign_due)
+                                  /\ ~(\/ ~s65.lost
+                                       \/ s65.given /= "member"
+                                       \/ ~s65.round_over
+                                       \/ s65.stalled)
                                THEN [s65 EXCEPT !.fault = "lost-by-losing"]
                                ELSE s65
                         s67 == IF /\ s66.fault = "none"
@@ -7233,7 +7271,8 @@ SyncAcceptedCurrentNotTakesNotRetainsNotGainsNotFits ==
                                         !.assigned = FALSE,
                                         !.taken = FALSE,
                                         !.stays = FALSE,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -7261,7 +7300,8 @@ SyncAcceptedCurrentNotTakesNotRetainsNotGainsFits ==
                                         !.assigned = FALSE,
                                         !.taken = FALSE,
                                         !.stays = FALSE,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -7289,7 +7329,8 @@ SyncAcceptedCurrentNotTakesNotRetainsGainsNotFits ==
                                         !.assigned = TRUE,
                                         !.taken = FALSE,
                                         !.stays = FALSE,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -7317,7 +7358,8 @@ SyncAcceptedCurrentNotTakesNotRetainsGainsFits ==
                                         !.assigned = TRUE,
                                         !.taken = FALSE,
                                         !.stays = FALSE,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -7345,7 +7387,8 @@ SyncAcceptedCurrentNotTakesRetainsNotGainsNotFits ==
                                         !.assigned = FALSE,
                                         !.taken = FALSE,
                                         !.stays = FALSE,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -7373,7 +7416,8 @@ SyncAcceptedCurrentNotTakesRetainsNotGainsFits ==
                                         !.assigned = FALSE,
                                         !.taken = FALSE,
                                         !.stays = FALSE,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -7401,7 +7445,8 @@ SyncAcceptedCurrentNotTakesRetainsGainsNotFits ==
                                         !.assigned = TRUE,
                                         !.taken = FALSE,
                                         !.stays = FALSE,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -7429,7 +7474,8 @@ SyncAcceptedCurrentNotTakesRetainsGainsFits ==
                                         !.assigned = TRUE,
                                         !.taken = FALSE,
                                         !.stays = FALSE,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -7457,7 +7503,8 @@ SyncAcceptedCurrentTakesNotRetainsNotGainsNotFits ==
                                         !.assigned = FALSE,
                                         !.taken = FALSE,
                                         !.stays = FALSE,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -7485,7 +7532,8 @@ SyncAcceptedCurrentTakesNotRetainsNotGainsFits ==
                                         !.assigned = FALSE,
                                         !.taken = FALSE,
                                         !.stays = FALSE,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -7513,7 +7561,8 @@ SyncAcceptedCurrentTakesNotRetainsGainsNotFits ==
                                         !.assigned = TRUE,
                                         !.taken = FALSE,
                                         !.stays = FALSE,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -7541,7 +7590,8 @@ SyncAcceptedCurrentTakesNotRetainsGainsFits ==
                                         !.assigned = TRUE,
                                         !.taken = FALSE,
                                         !.stays = FALSE,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -7569,7 +7619,8 @@ SyncAcceptedCurrentTakesRetainsNotGainsNotFits ==
                                         !.assigned = FALSE,
                                         !.taken = FALSE,
                                         !.stays = FALSE,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -7597,7 +7648,8 @@ SyncAcceptedCurrentTakesRetainsNotGainsFits ==
                                         !.assigned = FALSE,
                                         !.taken = FALSE,
                                         !.stays = FALSE,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, FALSE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -7625,7 +7677,8 @@ SyncAcceptedCurrentTakesRetainsGainsNotFits ==
                                         !.assigned = TRUE,
                                         !.taken = FALSE,
                                         !.stays = FALSE,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -7653,7 +7706,8 @@ SyncAcceptedCurrentTakesRetainsGainsFits ==
                                         !.assigned = TRUE,
                                         !.taken = FALSE,
                                         !.stays = FALSE,
-                                        !.commit_done = FALSE]
+                                        !.commit_done = FALSE,
+                                        !.round_over = TRUE]
                     s2 == RebalanceSyncAccepted(s1, TRUE, TRUE)
                     s3 == TimeoutsTurnEnded(s2)
                 IN  [s3 EXCEPT !.given = IF s3.left \/ (s3.stalled /\ s3.static) THEN "none" ELSE s3.given,
@@ -9212,6 +9266,13 @@ LatePollIsKept ==
 NoNeedOutside ==
     ~state.member_needs \/ state.subscribed \/ state.identity /= "none" \/ state.rebalance /= "UNJOINED"
 
+\* fenced-needs-nothing (invariant): Who was fenced needs no coordinator until it has subscribed anew.
+\* Source: KIP-345
+\* Source: Kafka ConsumerCoordinator.invokeCompletedOffsetCommitCallbacks
+\* Rules: X2, D7
+FencedNeedsNothing ==
+    ~state.fenced \/ ~state.member_needs
+
 \* coordinator-is-known (invariant): connection.STABLE is the state in which the coordinator is known.
 \* Source: Threading refactor proposal (Apache Kafka wiki), 'Background thread and its lifecycle'
 \* Rules: D4
@@ -9488,7 +9549,7 @@ Watch(n, word, id, condition) ==
     condition => \/ TLCGet(n) = 1
                  \/ TLCSet(n, 1) /\ PrintT(<<word, id>>)
 
-ASSUME \A n \in 1 .. 87 : TLCSet(n, 0)
+ASSUME \A n \in 1 .. 88 : TLCSet(n, 0)
 
 WatchIllegalEvent == Watch(1, "violated", "illegal-event", ~IllegalEvent)
 WatchLateChangesNothing == Watch(2, "violated", "late-changes-nothing", ~LateChangesNothing)
@@ -9539,43 +9600,44 @@ WatchLookupRestIsKept == Watch(46, "violated", "lookup-rest-is-kept", ~LookupRes
 WatchDueHeartbeatIsKept == Watch(47, "violated", "due-heartbeat-is-kept", ~DueHeartbeatIsKept)
 WatchLatePollIsKept == Watch(48, "violated", "late-poll-is-kept", ~LatePollIsKept)
 WatchNoNeedOutside == Watch(49, "violated", "no-need-outside", ~NoNeedOutside)
-WatchCoordinatorIsKnown == Watch(50, "violated", "coordinator-is-known", ~CoordinatorIsKnown)
-WatchMemberNeedsIt == Watch(51, "violated", "member-needs-it", ~MemberNeedsIt)
-WatchJoinIsOut == Watch(52, "violated", "join-is-out", ~JoinIsOut)
-WatchSyncIsOut == Watch(53, "violated", "sync-is-out", ~SyncIsOut)
-WatchWantsToJoin == Watch(54, "violated", "wants-to-join", ~WantsToJoin)
-WatchJoinBackoffIsKept == Watch(55, "violated", "join-backoff-is-kept", ~JoinBackoffIsKept)
-WatchAnnouncedIsPursued == Watch(56, "violated", "announced-is-pursued", ~AnnouncedIsPursued)
-WatchPreparedJoins == Watch(57, "violated", "prepared-joins", ~PreparedJoins)
-WatchFollowUpIsKept == Watch(58, "violated", "follow-up-is-kept", ~FollowUpIsKept)
-WatchRevokedGoesOn == Watch(59, "violated", "revoked-goes-on", ~RevokedGoesOn)
-WatchCommitEnds == Watch(60, "violated", "commit-ends", ~CommitEnds)
-WatchCommitIsOut == Watch(61, "violated", "commit-is-out", ~CommitIsOut)
-WatchCommitBackoffIsKept == Watch(62, "violated", "commit-backoff-is-kept", ~CommitBackoffIsKept)
-WatchCommitIsPursued == Watch(63, "violated", "commit-is-pursued", ~CommitIsPursued)
-WatchRevokeIsDue == Watch(64, "violated", "revoke-is-due", ~RevokeIsDue)
-WatchAssignIsDue == Watch(65, "violated", "assign-is-due", ~AssignIsDue)
-WatchToldIsEnabled == Watch(66, "violated", "told-is-enabled", ~ToldIsEnabled)
-WatchHeartbeatsRun == Watch(67, "violated", "heartbeats-run", ~HeartbeatsRun)
-WatchHeartbeatIsOut == Watch(68, "violated", "heartbeat-is-out", ~HeartbeatIsOut)
-WatchOverdueHeartbeatWaits == Watch(69, "violated", "overdue-heartbeat-waits", ~OverdueHeartbeatWaits)
-WatchOverduePollWaits == Watch(70, "violated", "overdue-poll-waits", ~OverduePollWaits)
-WatchMayJoin == Watch(71, "violated", "may-join", ~MayJoin)
-WatchFencingIsFinal == Watch(72, "violated", "fencing-is-final", ~FencingIsFinal)
-WatchIdentityIsGiven == Watch(73, "violated", "identity-is-given", ~IdentityIsGiven)
-WatchLostWithoutId == Watch(74, "violated", "lost-without-id", ~LostWithoutId)
-WatchLeaveIsPursued == Watch(75, "violated", "leave-is-pursued", ~LeaveIsPursued)
-WatchCallbackIsRunning == Watch(76, "violated", "callback-is-running", ~CallbackIsRunning)
-WatchCallbackStays == Watch(77, "violated", "callback-stays", ~CallbackStays)
-WatchOwnsWhatItHas == Watch(78, "violated", "owns-what-it-has", ~OwnsWhatItHas)
-WatchOwnsNothingOutside == Watch(79, "violated", "owns-nothing-outside", ~OwnsNothingOutside)
-WatchEagerGivesUpFirst == Watch(80, "violated", "eager-gives-up-first", ~EagerGivesUpFirst)
-WatchLostIsTold == Watch(81, "violated", "lost-is-told", ~LostIsTold)
-WatchReachesAssigning == Watch(82, "reached", "reaches-assigning", ReachesAssigning)
-WatchReachesLost == Watch(83, "reached", "reaches-lost", ReachesLost)
-WatchReachesLeaving == Watch(84, "reached", "reaches-leaving", ReachesLeaving)
-WatchReachesSecondLoss == Watch(85, "reached", "reaches-second-loss", ReachesSecondLoss)
-WatchReachesBlockedCommit == Watch(86, "reached", "reaches-blocked-commit", ReachesBlockedCommit)
-WatchReachesPollWhileLost == Watch(87, "reached", "reaches-poll-while-lost", ReachesPollWhileLost)
+WatchFencedNeedsNothing == Watch(50, "violated", "fenced-needs-nothing", ~FencedNeedsNothing)
+WatchCoordinatorIsKnown == Watch(51, "violated", "coordinator-is-known", ~CoordinatorIsKnown)
+WatchMemberNeedsIt == Watch(52, "violated", "member-needs-it", ~MemberNeedsIt)
+WatchJoinIsOut == Watch(53, "violated", "join-is-out", ~JoinIsOut)
+WatchSyncIsOut == Watch(54, "violated", "sync-is-out", ~SyncIsOut)
+WatchWantsToJoin == Watch(55, "violated", "wants-to-join", ~WantsToJoin)
+WatchJoinBackoffIsKept == Watch(56, "violated", "join-backoff-is-kept", ~JoinBackoffIsKept)
+WatchAnnouncedIsPursued == Watch(57, "violated", "announced-is-pursued", ~AnnouncedIsPursued)
+WatchPreparedJoins == Watch(58, "violated", "prepared-joins", ~PreparedJoins)
+WatchFollowUpIsKept == Watch(59, "violated", "follow-up-is-kept", ~FollowUpIsKept)
+WatchRevokedGoesOn == Watch(60, "violated", "revoked-goes-on", ~RevokedGoesOn)
+WatchCommitEnds == Watch(61, "violated", "commit-ends", ~CommitEnds)
+WatchCommitIsOut == Watch(62, "violated", "commit-is-out", ~CommitIsOut)
+WatchCommitBackoffIsKept == Watch(63, "violated", "commit-backoff-is-kept", ~CommitBackoffIsKept)
+WatchCommitIsPursued == Watch(64, "violated", "commit-is-pursued", ~CommitIsPursued)
+WatchRevokeIsDue == Watch(65, "violated", "revoke-is-due", ~RevokeIsDue)
+WatchAssignIsDue == Watch(66, "violated", "assign-is-due", ~AssignIsDue)
+WatchToldIsEnabled == Watch(67, "violated", "told-is-enabled", ~ToldIsEnabled)
+WatchHeartbeatsRun == Watch(68, "violated", "heartbeats-run", ~HeartbeatsRun)
+WatchHeartbeatIsOut == Watch(69, "violated", "heartbeat-is-out", ~HeartbeatIsOut)
+WatchOverdueHeartbeatWaits == Watch(70, "violated", "overdue-heartbeat-waits", ~OverdueHeartbeatWaits)
+WatchOverduePollWaits == Watch(71, "violated", "overdue-poll-waits", ~OverduePollWaits)
+WatchMayJoin == Watch(72, "violated", "may-join", ~MayJoin)
+WatchFencingIsFinal == Watch(73, "violated", "fencing-is-final", ~FencingIsFinal)
+WatchIdentityIsGiven == Watch(74, "violated", "identity-is-given", ~IdentityIsGiven)
+WatchLostWithoutId == Watch(75, "violated", "lost-without-id", ~LostWithoutId)
+WatchLeaveIsPursued == Watch(76, "violated", "leave-is-pursued", ~LeaveIsPursued)
+WatchCallbackIsRunning == Watch(77, "violated", "callback-is-running", ~CallbackIsRunning)
+WatchCallbackStays == Watch(78, "violated", "callback-stays", ~CallbackStays)
+WatchOwnsWhatItHas == Watch(79, "violated", "owns-what-it-has", ~OwnsWhatItHas)
+WatchOwnsNothingOutside == Watch(80, "violated", "owns-nothing-outside", ~OwnsNothingOutside)
+WatchEagerGivesUpFirst == Watch(81, "violated", "eager-gives-up-first", ~EagerGivesUpFirst)
+WatchLostIsTold == Watch(82, "violated", "lost-is-told", ~LostIsTold)
+WatchReachesAssigning == Watch(83, "reached", "reaches-assigning", ReachesAssigning)
+WatchReachesLost == Watch(84, "reached", "reaches-lost", ReachesLost)
+WatchReachesLeaving == Watch(85, "reached", "reaches-leaving", ReachesLeaving)
+WatchReachesSecondLoss == Watch(86, "reached", "reaches-second-loss", ReachesSecondLoss)
+WatchReachesBlockedCommit == Watch(87, "reached", "reaches-blocked-commit", ReachesBlockedCommit)
+WatchReachesPollWhileLost == Watch(88, "reached", "reaches-poll-while-lost", ReachesPollWhileLost)
 
 ============================================================
