@@ -1,4 +1,7 @@
-"""One Spark session for all tests: starting one takes longer than most of them."""
+"""One Spark session for all tests of the folder: starting one takes longer than most of them.
+
+It ends with the folder: tests of others, in the same process, try what ends every program that this process has started.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def spark() -> Iterator[SparkSession]:
     """A session on two cores; a task that fails is tried a second time, as on a cluster."""
     with session("local[2,2]", memory="1g") as started:
