@@ -51,6 +51,7 @@ class Check:
         section: Where PROTOCOL.md says so.
         advice: What to look at when it is wrong.
         find: Yields what is wrong.
+        timed: It rests on time: what it finds on a machine that stood still proves nothing.
     """
 
     id: str
@@ -58,17 +59,18 @@ class Check:
     section: str
     advice: str
     find: Function
+    timed: bool = True
 
 
 CHECKS: Final[dict[str, Check]] = {}
 
 
-def check(identifier: str, section: str, advice: str) -> Callable[[Function], Function]:
+def check(identifier: str, section: str, advice: str, *, timed: bool = True) -> Callable[[Function], Function]:
     """Registers a function; the first line of its docstring says what is right."""
 
     def register(function: Function) -> Function:
         about = (function.__doc__ or "").strip().partition("\n")[0].rstrip(".")
-        CHECKS[identifier] = Check(identifier, about, section, advice, function)
+        CHECKS[identifier] = Check(identifier, about, section, advice, function, timed)
         return function
 
     return register
@@ -92,7 +94,9 @@ def starts(sessions: Sessions) -> Iterator[str]:
             return
 
 
-@check("features", "Features", "spell features as PROTOCOL.md does; a client has eager, cooperative, or both")
+@check(
+    "features", "Features", "spell features as PROTOCOL.md does; a client has eager, cooperative, or both", timed=False
+)
 def features_are_known(sessions: Sessions) -> Iterator[str]:
     """Every feature is one that the protocol has, and eager or cooperative is among them."""
     features = sessions["reads"].features
@@ -101,7 +105,9 @@ def features_are_known(sessions: Sessions) -> Iterator[str]:
         yield "neither eager nor cooperative is offered: no scenario could be run"
 
 
-@check("stdout", "Ends", "send everything that is no event to stderr, also what the client's libraries print")
+@check(
+    "stdout", "Ends", "send everything that is no event to stderr, also what the client's libraries print", timed=False
+)
 def stdout_is_clean(sessions: Sessions) -> Iterator[str]:
     """Nothing but events is on stdout."""
     for session in sessions.values():

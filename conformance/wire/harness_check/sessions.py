@@ -252,8 +252,10 @@ def run_story(client: Client, name: str) -> Session:
             session.ending = process.ending
         session.stderr = process.stderr_tail()
         session.came = log.as_it_came()
-        stalls_us = (end - start for start, end in stage.stalls_us())
-        session.still_us = max([longest_wait_us(waits.waits_us()), *stalls_us])
+        # Processes that start side by side always wait for a processor, and nothing is late yet.
+        said_us = session.started_us if hello is None else hello.at_us
+        stalls_us = (end - start for start, end in stage.stalls_us() if start >= said_us)
+        session.still_us = max([longest_wait_us(wait for wait in waits.waits_us() if wait[0] >= said_us), *stalls_us])
         if problem := stage.problem():
             raise OSError(problem)
     return session
