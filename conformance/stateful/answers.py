@@ -144,11 +144,14 @@ def assignment_for(
 def topics_for(
     owned: tuple[TopicPartition, ...], before: tuple[str, ...], takes: bool, retains: bool
 ) -> tuple[str, ...] | None:
-    """Other topics than before, that take and retain of what is owned as told; None if there are none."""
+    """Other topics than before, that take and retain of what is owned as told; None if there are none.
+
+    Nothing is taken: no topic goes, for one whose first partition is only being assigned would be taken later.
+    """
     have = {partition.topic for partition in owned}
     spare = next(name for number in count() if (name := f"spare-{number}") not in {*before, *have})
     if not takes or not have:
-        return tuple(sorted({*TOPICS, *have, spare}))
+        return tuple(sorted({*TOPICS, *before, *have, spare}))
     if retains and len(have) == 1:
         return None
     return tuple(sorted({*TOPICS, spare} - ({min(have)} if retains else have)))
