@@ -88,7 +88,7 @@ def _late(exploration: Exploration) -> Iterator[Cell]:
         with suppress(IllegalEvent):
             beginning = member.react(beginning, offer.event, dict(offer.inputs)).state
     late = [Offer(event, tuple(inputs.items())) for event, inputs in member.offers if not inputs.get("current", True)]
-    again = Exploration(member, beginning).run()
+    again = exploration.seen_from(beginning)
     nearest = {state.states: state for state in reversed(again.edges)}
     for state, offer in product(nearest.values(), late):
         for move in member.react(state, offer.event, dict(offer.inputs)).moves:

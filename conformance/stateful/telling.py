@@ -19,7 +19,7 @@ from groupspec.spec.vocabulary import EVENTS
 def telling_run(
     one: Member, other: Member, start: MemberState, state: MemberState | None = None
 ) -> tuple[Offer, ...] | None:
-    """The shortest run from `start` on which `one` and `other` differ; None if they are the same.
+    """The shortest run from `start` on which members differ that are the same but for replaced rows; None if none does.
 
     `state` is where the other one starts, if not in the same state.
     """
@@ -30,10 +30,14 @@ def telling_run(
     while queue:
         pair = queue.popleft()
         for offer in offers:
-            ours, theirs = _react(one, pair[0], offer), _react(other, pair[1], offer)
+            ours = _react(one, pair[0], offer)
             if ours is None and EVENTS[offer.event].kind != "message":
                 continue  # only an answer can be brought about although it is illegal
-            if _differ(one, ours, theirs):
+            if ours is not None and pair[0] == pair[1] and not _meets_a_replaced_row(other, ours):
+                theirs: Reaction | None = ours
+            else:
+                theirs = _react(other, pair[1], offer)
+            if ours is not theirs and _differ(one, ours, theirs):
                 return (*ways[pair], offer)
             if ours is None or theirs is None:
                 continue
@@ -42,6 +46,10 @@ def telling_run(
                 ways[after] = (*ways[pair], offer)
                 queue.append(after)
     return None
+
+
+def _meets_a_replaced_row(member: Member, reaction: Reaction) -> bool:
+    return any((move.machine, move.row.id) in member.replaced for move in reaction.moves)
 
 
 def _react(member: Member, state: MemberState, offer: Offer) -> Reaction | None:

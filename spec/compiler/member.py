@@ -11,11 +11,9 @@ has happened. An error row met by an event between the machines would be a mista
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import product
-from operator import itemgetter
 from typing import NamedTuple
 
 from groupspec.spec import member as coupling
@@ -56,28 +54,39 @@ class IllegalEvent(Exception):
     """A correct environment never does this here; `row` is the error row that says so."""
 
     def __init__(self, machine: str, row: Row) -> None:
-        super().__init__(f"{machine}.{row.source} never meets {row.event} (rule {' '.join(row.rules)})")
+        super().__init__(machine, row)
         self.machine = machine
         self.row = row
+
+    def __str__(self) -> str:  # searches meet a million of them and read none
+        return f"{self.machine}.{self.row.source} never meets {self.row.event} (rule {' '.join(self.row.rules)})"
 
 
 class BrokenSpecification(Exception):
     """The machines contradict each other: an event between them met an error row, or no row at all."""
 
 
-@dataclass(frozen=True)
-class _Assignment:
-    variable: str
+class _Assignment(NamedTuple):
+    """A value that an effect gives to a variable; variables are told by their place in the list of all values."""
+
+    place: int
     value: Callable[..., Value]
-    read: tuple[str, ...]
+    read: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class _CompiledRow:
+class _CompiledRow(NamedTuple):
+    """A row and what its effects do, in order: assign, then emit."""
+
     row: Row
-    holds: Callable[..., Value]
-    read: tuple[str, ...]
     effects: tuple[tuple[tuple[_Assignment, ...], tuple[str, ...]], ...]
+
+
+class _Cell(NamedTuple):
+    """The rows of one state and one event, and which of them it is, told from the values that their guards read."""
+
+    rows: tuple[_CompiledRow, ...]
+    choose: Callable[..., Value]
+    read: tuple[int, ...]
 
 
 class Member:
@@ -87,27 +96,39 @@ class Member:
         self.rebalance = rebalance
         self.profile = profile
         self.machines = machines
+        self.replaced: set[tuple[str, str]] = set()
         self.tables: dict[str, Table] = {name: tables()[name, rebalance, profile] for name in machines}
         self.variables = tuple(
             v.name
             for v in vocabulary.VARIABLES.values()
             if v.kind == "config" or (v.kind == "state" and v.owner in machines)
         )
-        self._read_states = itemgetter(*self.machines) if len(machines) > 1 else lambda states: (states[machines[0]],)
-        self._read_values = itemgetter(*self.variables)
-        self._alphabets = {name: frozenset(e.name for e in table.events) for name, table in self.tables.items()}
-        self._cells = {name: _compile_cells(table) for name, table in self.tables.items()}
+        inputs = [v.name for v in vocabulary.VARIABLES.values() if v.name not in self.variables]
+        self._places = {name: place for place, name in enumerate((*self.variables, *inputs))}
+        self._no_inputs: tuple[Value, ...] = (False,) * len(inputs)
+        in_turn = [name for name in coupling.MACHINES if name in machines] if len(machines) > 1 else machines
+        self._cells = [
+            {(state, event.name): self._compile(table, rows) for state, event, rows in table.cells()}
+            for table in self.tables.values()
+        ]
+        self._knows: dict[str, tuple[int, ...]] = {
+            name: tuple(place for place in map(machines.index, in_turn) if name in self._alphabet(place))
+            for name in vocabulary.EVENTS
+        }
 
     def replace_row(self, machine: str, row: Row) -> None:
-        """Put another row in the place of the one with this id: how a test asks whether anybody would notice."""
-        table, key = self.tables[machine], (row.source, row.event)
-        changed = (_compile_row(table, row) if c.row.id == row.id else c for c in self._cells[machine][key])
-        self._cells[machine][key] = tuple(changed)
+        """Put another row with the same guard in the place of the one with this id: how a test asks whether anybody notices."""
+        table, cells = self.tables[machine], self._cells[self.machines.index(machine)]
+        rows = [compiled.row for compiled in cells[row.source, row.event].rows]
+        assert all(old.guard == row.guard for old in rows if old.id == row.id), "the new row holds when the old one did"
+        self.replaced.add((machine, row.id))
+        cells[row.source, row.event] = self._compile(table, [row if old.id == row.id else old for old in rows])
 
     def initial(self, **config: Value) -> MemberState:
         """Before the first event. `config`: values of the configuration variables, by name."""
         values = {name: vocabulary.VARIABLES[name].initial for name in self.variables} | config
-        return MemberState(tuple(self.tables[name].initial for name in self.machines), self._read_values(values))
+        initial = tuple(self.tables[name].initial for name in self.machines)
+        return MemberState(initial, tuple(values[name] for name in self.variables))
 
     def configurations(self) -> Iterator[MemberState]:
         """Every state before the first event, one for each combination of configuration values."""
@@ -125,7 +146,7 @@ class Member:
             (event.name, dict(zip(event.inputs, values, strict=True)))
             for event in vocabulary.EVENTS.values()
             if (event.kind != "internal" or (len(self.machines) == 1 and event.name != "turn_ended"))
-            and any(event.name in alphabet for alphabet in self._alphabets.values())
+            and self._knows[event.name]
             for values in product(*(vocabulary.VARIABLES[name].domain for name in event.inputs))
         )
 
@@ -136,10 +157,12 @@ class Member:
             IllegalEvent: a correct environment never does this in this state.
             BrokenSpecification: the machines contradict each other.
         """
-        run = _Run(self, state, inputs)
+        run = _Run(self, state)
+        for name, value in inputs.items():
+            run.values[self._places[name]] = value
         run.handle(event, outside=True)
         run.handle("turn_ended", outside=False)
-        after = MemberState(self._read_states(run.states), self._read_values(run.values))
+        after = MemberState(tuple(run.states), tuple(run.values[: len(self.variables)]))
         return Reaction(after, tuple(run.emitted), tuple(run.moves))
 
     def state_of(self, state: MemberState, machine: str) -> str:
@@ -150,64 +173,73 @@ class Member:
         """The value of one variable."""
         return state.values[self.variables.index(variable)]
 
+    def _alphabet(self, place: int) -> frozenset[str]:
+        return frozenset(event.name for event in self.tables[self.machines[place]].events)
+
+    def _compile(self, table: Table, rows: Iterable[Row]) -> _Cell:
+        compiled = tuple(self._compile_row(table, row) for row in rows)
+        # The place of the first row whose guard holds, or, if none does, the place after the last.
+        text = " else ".join(f"{place} if {c.row.guard or True}" for place, c in enumerate(compiled))
+        return _Cell(compiled, *self._function(f"{text} else {len(compiled)}"))
+
+    def _compile_row(self, table: Table, row: Row) -> _CompiledRow:
+        effects = (table.effect_by_name[name] for name in row.effects)
+        return _CompiledRow(
+            row,
+            tuple(
+                (
+                    tuple(_Assignment(self._places[name], *self._function(text)) for name, text in one.set.items()),
+                    one.emit,
+                )
+                for one in effects
+            ),
+        )
+
+    def _function(self, text: str) -> tuple[Callable[..., Value], tuple[int, ...]]:
+        """A text of the language as a function of values, and the places of these."""
+        read = names(parse(text, conditional=True))
+        return predicate(text, read, conditional=True), tuple(self._places[name] for name in read)
+
 
 class _Run:
-    """One reaction under way."""
+    """One reaction under way. The states are in the order of the member's machines, the values in that of its places."""
 
-    def __init__(self, member: Member, state: MemberState, inputs: Inputs) -> None:
+    __slots__ = ("emitted", "member", "moves", "states", "values")
+
+    def __init__(self, member: Member, state: MemberState) -> None:
         self.member = member
-        self.states = dict(zip(member.machines, state.states, strict=True))
-        self.values: dict[str, Value] = {**dict(zip(member.variables, state.values, strict=True)), **inputs}
+        self.states = list(state.states)
+        self.values: list[Value] = [*state.values, *member._no_inputs]
         self.emitted: list[str] = []
         self.moves: list[Move] = []
 
     def handle(self, event: str, outside: bool) -> None:
-        for machine in coupling.MACHINES if len(self.states) > 1 else tuple(self.states):
-            if event in self.member._alphabets[machine]:
-                for word in self._fire(machine, event, outside):
-                    if word in vocabulary.EVENTS:
-                        self.handle(word, outside=False)
-                    else:
-                        self.emitted.append(word)
+        for place in self.member._knows[event]:
+            for word in self._fire(place, event, outside):
+                if word in vocabulary.EVENTS:
+                    self.handle(word, outside=False)
+                else:
+                    self.emitted.append(word)
 
-    def _fire(self, machine: str, event: str, outside: bool) -> list[str]:
-        compiled = self._row(machine, event)
-        row = compiled.row
+    def _fire(self, place: int, event: str, outside: bool) -> list[str]:
+        machine, values = self.member.machines[place], self.values
+        rows, choose, read = self.member._cells[place][self.states[place], event]
+        chosen = choose(*[values[i] for i in read])
+        if chosen == len(rows):
+            raise BrokenSpecification(f"{machine}.{self.states[place]} has no row for {event}")
+        row, effects = rows[chosen]  # type: ignore[index]
         if row.kind == "error":
             if outside:
                 raise IllegalEvent(machine, row)
             raise BrokenSpecification(f"{machine}: {row.id}, an error row, met by an event between the machines")
-        self.states[machine] = row.target
+        self.states[place] = row.target
         self.moves.append(Move(machine, row, row.source, row.target))
+        if not effects:
+            return []
         words: list[str] = []
-        for assignments, emitted in compiled.effects:
-            new = {a.variable: a.value(*(self.values[name] for name in a.read)) for a in assignments}
-            self.values.update(new)
+        for assignments, emitted in effects:
+            new = [(a.place, a.value(*[values[i] for i in a.read])) for a in assignments]
+            for variable, value in new:
+                values[variable] = value
             words.extend(emitted)
         return words
-
-    def _row(self, machine: str, event: str) -> _CompiledRow:
-        for compiled in self.member._cells[machine][self.states[machine], event]:
-            if compiled.holds(*[self.values[name] for name in compiled.read]):
-                return compiled
-        raise BrokenSpecification(f"{machine}.{self.states[machine]} has no row for {event}")
-
-
-def _compile_cells(table: Table) -> dict[tuple[str, str], tuple[_CompiledRow, ...]]:
-    return {
-        (state, event.name): tuple(_compile_row(table, row) for row in rows) for state, event, rows in table.cells()
-    }
-
-
-def _compile_row(table: Table, row: Row) -> _CompiledRow:
-    read = names(parse(row.guard))
-    effects = tuple(
-        (tuple(_assignment(name, text) for name, text in effect.set.items()), effect.emit)
-        for effect in (table.effect_by_name[name] for name in row.effects)
-    )
-    return _CompiledRow(row, predicate(row.guard, read), read, effects)
-
-
-def _assignment(variable: str, text: str) -> _Assignment:
-    read = names(parse(text, True))
-    return _Assignment(variable, predicate(text, read, True), read)

@@ -70,6 +70,7 @@ class MachineCode:
         self.table = table
         self.freedom = freedom
         self.hearers = hearers
+        self._expressions: dict[tuple[str, bool], str] = {}
 
     def variables(self) -> Iterator[ModelVariable]:
         """The state of the machine, and its own variables that are neither frozen nor refined."""
@@ -184,9 +185,12 @@ class MachineCode:
         return f"{variable}[{self.freedom.index}]" if self.freedom.index else variable
 
     def _expression(self, text: str, conditional: bool = False) -> str:
-        """The expression over the model's variables; "" if it is always true."""
-        shown = show(simplify(parse(text, conditional), self.freedom.frozen))
-        return ast.unparse(_Renamer(self).visit(ast.parse(shown, mode="eval"))) if shown else ""
+        """The expression over the model's variables; "" if it is always true. Rows repeat each other's guards: kept."""
+        if (text, conditional) not in self._expressions:
+            shown = show(simplify(parse(text, conditional), self.freedom.frozen))
+            said = ast.unparse(_Renamer(self).visit(ast.parse(shown, mode="eval"))) if shown else ""
+            self._expressions[text, conditional] = said
+        return self._expressions[text, conditional]
 
     def name_in_model(self, variable: str) -> ast.expr:
         """What stands in the model for a variable of the tables."""

