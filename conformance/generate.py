@@ -11,7 +11,7 @@ import json
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -24,7 +24,8 @@ from groupspec.conformance.held.matrix import kill_matrix
 from groupspec.conformance.judges import judges_markdown
 from groupspec.conformance.scores import files as score_files
 from groupspec.conformance.scores.page import scores_markdown
-from groupspec.conformance.stateful import routes
+from groupspec.conformance.stateful import feasible
+from groupspec.conformance.stateful.routes import MEMBER
 from groupspec.conformance.vectors import making
 from groupspec.conformance.vectors.schema import SCHEMA
 from groupspec.conformance.vectors.subjects import SUBJECTS
@@ -135,10 +136,11 @@ def generated_files() -> Iterator[GeneratedFile]:
     if score_files.COMMITTED.is_file():  # takes many minutes: `verify --scores` makes the first one
         yield GeneratedFile("conformance", SCORES, _scores, score_files.is_current, score_files.problems)
         yield GeneratedFile("conformance", SCORES.replace(".json", ".md"), _scores_markdown)
-    for target in (routes.MEMBER, "subscription"):
+    for target in (MEMBER, "subscription"):
         for rebalance in REBALANCES:
             name = f"generated/feasible/{target}.{rebalance}.deployed.json"
-            yield GeneratedFile("conformance", name, partial(_feasible, target, rebalance))
+            is_current = partial(feasible.is_current, target, rebalance)
+            yield GeneratedFile("conformance", name, partial(feasible.feasible_text, target, rebalance), is_current)
     yield GeneratedFile("conformance", "vectors/data/schema.json", partial(_json, SCHEMA))
     for subject in SUBJECTS:
         for rebalance in subject.rebalances:
@@ -212,24 +214,3 @@ def _scores() -> str:
 def _scores_markdown() -> str:
     file = folder_path("conformance") / SCORES
     return scores_markdown(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else ""
-
-
-@cache
-def _feasible(target: str, rebalance: str) -> str:
-    """What coverage counts against: every transition and pair that some run of the composed machines fires."""
-    transitions = sorted(routes.transition_routes(target, rebalance))
-    pairs = sorted(routes.pair_routes(target, rebalance))
-    return _json(
-        {
-            "target": target,
-            "rebalance": rebalance,
-            "profile": "deployed",
-            "transitions": len(transitions),
-            "pairs": len(pairs),
-            "infeasible_transitions": [
-                " ".join(goal) for goal in sorted(routes.infeasible_transitions(target, rebalance))
-            ],
-            "feasible_transitions": [" ".join(goal) for goal in transitions],
-            "feasible_pairs": [" ".join(goal) for goal in pairs],
-        }
-    )

@@ -18,7 +18,8 @@ from groupspec.spec.compiler.member import BrokenSpecification, IllegalEvent, Me
 from groupspec.spec.compiler.tables import tables
 
 SEED = 20261121
-DRAWN = 50
+DRAWN = 25
+"""Of each protocol."""
 KINDS = ("transition", "ignored", "error")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from groupspec.conformance.generate import folder_path
+from groupspec.conformance.stateful.feasible import feasible_text
 from groupspec.conformance.stateful.lockstep import Divergence
 from groupspec.conformance.stateful.routes import MEMBER, member_of, pair_routes, transition_routes
 from groupspec.conformance.stateful.suite import (
@@ -33,6 +35,13 @@ def test_every_feasible_transition_and_nearly_every_pair_fires_and_agrees(
     pairs = pair_routes(target, rebalance)
     assert coverage.missing(transition_routes(target, rebalance)) == []
     assert len(coverage.missing(pairs)) <= 0.05 * len(pairs)
+
+
+@pytest.mark.parametrize("rebalance", REBALANCES)
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_is_committed_as_feasible_is_what_a_search_finds(target: str, rebalance: str) -> None:
+    file = folder_path("conformance") / f"generated/feasible/{target}.{rebalance}.deployed.json"
+    assert file.read_text(encoding="utf-8") == feasible_text(target, rebalance)
 
 
 @pytest.mark.parametrize("rebalance", REBALANCES)

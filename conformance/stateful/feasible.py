@@ -1,0 +1,69 @@
+"""What coverage counts against, as it is committed: every transition and pair that some run of the composed machines fires.
+
+Finding them takes some twenty seconds. So a file says by hashes what it was made from and what it holds, and is current while
+these are right; the lockstep test, which has to find them anyway, compares the lists themselves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Iterable
+from functools import cache
+
+from groupspec.conformance.stateful import routes
+from groupspec.conformance.stateful.routes import Goal
+from groupspec.spec.compiler import member
+
+
+@cache
+def feasible_text(target: str, rebalance: str) -> str:
+    """The whole file."""
+    transitions = sorted(routes.transition_routes(target, rebalance))
+    pairs = sorted(routes.pair_routes(target, rebalance))
+    lists: dict[str, object] = {
+        "target": target,
+        "rebalance": rebalance,
+        "profile": "deployed",
+        "made_from": _made_from(target, rebalance),
+        "transitions": len(transitions),
+        "pairs": len(pairs),
+        "infeasible_transitions": _words(routes.infeasible_transitions(target, rebalance)),
+        "feasible_transitions": _words(transitions),
+        "feasible_pairs": _words(pairs),
+    }
+    return _json(lists | {"sha256": _hash(_json(lists))})
+
+
+def is_current(target: str, rebalance: str, text: str) -> bool:
+    """Whether a file was made from this specification, and not changed since. Cheap: nothing is found anew."""
+    try:
+        lists = json.loads(text)
+        said = lists.pop("sha256")
+        same = bool(lists["made_from"] == _made_from(target, rebalance) and said == _hash(_json(lists)))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return False
+    return same and text == _json(lists | {"sha256": said})
+
+
+def _made_from(target: str, rebalance: str) -> str:
+    """The tables, and the code that searches them."""
+    tables = routes.member_of(target, rebalance).tables
+    return _hash(
+        _json({name: table.hash for name, table in tables.items()})
+        + inspect.getsource(member)
+        + inspect.getsource(routes)
+    )
+
+
+def _words(goals: Iterable[Goal]) -> list[str]:
+    return [" ".join(goal) for goal in sorted(goals)]
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _json(data: object) -> str:
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
