@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.history import Callback, Exchange, History, Known
+from groupspec.conformance.wire.history import Callback, History, Known
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held
-from groupspec.conformance.wire.rules.heartbeats import memberships_lost
-from groupspec.impl.core.messages import OffsetCommitRequest
+from groupspec.conformance.wire.rules.heartbeats import memberships_lost, without_identity
 
 
 @checks("C1", needs="listener")
@@ -57,16 +56,11 @@ def nothing_is_committed_for_lost_partitions(history: History) -> Iterator[Findi
     """Others may own them: no OffsetCommit until the member has joined again."""
     for known, back_us, how in lost_stretches(history):
         later = [e for e in history.of("OffsetCommit") if known.told_us < e.sent_us < back_us]
-        commits = [e for e in later if known.before(e, history) or _without_identity(e)]
+        commits = [e for e in later if known.before(e, history) or without_identity(e)]
         if commits:
             yield broken(f"OffsetCommit after {how}", commits[0].sent_us)
         else:
             yield held(f"no OffsetCommit after {how}", back_us)
-
-
-def _without_identity(commit: Exchange) -> bool:
-    """Whether it carries no member: whoever sends that has already given up its identity."""
-    return commit.asked(OffsetCommitRequest).generation < 0
 
 
 @checks("C3", needs="listener")

@@ -7,8 +7,9 @@ from itertools import pairwise
 from typing import Final
 
 from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.history import Exchange, History, assigned_by, identities, names
+from groupspec.conformance.wire.history import Exchange, History, Known, assigned_by, identities, names
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held
+from groupspec.conformance.wire.rules.heartbeats import gives_up, without_identity
 from groupspec.conformance.wire.rules.joining import joined_meanwhile
 from groupspec.impl.core.messages import OffsetCommitRequest, TopicPartition
 
@@ -24,11 +25,13 @@ def commits(history: History) -> Iterator[tuple[Exchange, OffsetCommitRequest]]:
         yield exchange, exchange.asked(OffsetCommitRequest)
 
 
-def granted_at(history: History, at_us: int) -> frozenset[str]:
-    """What the coordinator lets the member hold: its assignments, until the next JoinGroup, LeaveGroup or loss ends them.
+def granted_at(history: History, commit: Exchange) -> frozenset[str]:
+    """What the coordinator let the member hold at this commit: assignments, until JoinGroup, LeaveGroup or a loss ends them.
 
-    A cooperative member still holds what is taken from it until it joins again: nobody else has it yet.
+    A cooperative member still holds what is taken from it until it joins again: nobody else has it yet. And the commit that is
+    itself answered UNKNOWN_MEMBER_ID, or was under way when another request was, comes from who cannot know.
     """
+    at_us = commit.sent_us
     granted: frozenset[str] = frozenset()
     for exchange in history.exchanges:
         if exchange.sent_us > at_us:
@@ -43,8 +46,12 @@ def granted_at(history: History, at_us: int) -> frozenset[str]:
             granted = (
                 granted & kept_over_join(history, exchange) if history.settings.rebalance != "eager" else frozenset()
             )
-        elif exchange.api == "LeaveGroup" or exchange.error == "UNKNOWN_MEMBER_ID":
+        elif exchange.api == "LeaveGroup":
             granted = frozenset()
+        elif exchange.error == "UNKNOWN_MEMBER_ID" and exchange.answered_us is not None:
+            told_us = exchange.answered_us
+            if without_identity(commit) or Known.by(told_us, gives_up(history, told_us)).before(commit, history):
+                granted = frozenset()
     return granted
 
 
@@ -164,7 +171,7 @@ def only_owned_partitions_are_committed(history: History) -> Iterator[Finding]:
     if asked_for(history):
         return
     for exchange, commit in commits(history):
-        foreign = names(commit.offsets) - granted_at(history, exchange.sent_us)
+        foreign = names(commit.offsets) - granted_at(history, exchange)
         if foreign:
             yield broken(
                 f"OffsetCommit of {', '.join(sorted(foreign))}, which the member does not hold", exchange.sent_us

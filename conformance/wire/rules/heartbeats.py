@@ -11,6 +11,7 @@ from groupspec.conformance.wire.history import Callback, Exchange, History, Know
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, in_vain, within
 from groupspec.conformance.wire.rules.discovery import COORDINATOR_GONE
 from groupspec.conformance.wire.rules.joining import REBALANCE, joined_meanwhile
+from groupspec.impl.core.messages import OffsetCommitRequest
 
 Stretch = tuple[int, int]
 SOONER = 0.5  # of the interval: clearly sooner than a timer that was late once
@@ -210,12 +211,24 @@ def no_heartbeat_without_membership(history: History) -> Iterator[Finding]:
 
 
 def memberships_lost(history: History) -> Iterator[tuple[Known, str]]:
-    """From when on the client knows that its membership has ended, and how it ended."""
+    """From when on the client knows that its membership has ended, and how it ended.
+
+    Who looks for its coordinator while an answer is out has given that answer up: Java hangs up, and what had arrived is not
+    read (AbstractCoordinator.markCoordinatorUnknown, NetworkClient.disconnect, cancelInFlightRequests).
+    """
     for exchange in history.of("LeaveGroup"):
         yield Known.by(exchange.sent_us, exchange), "LeaveGroup"
     for exchange in history.answers("Heartbeat", "UNKNOWN_MEMBER_ID"):
         told_us = exchange.answered_us or 0
+        lookup = history.first("FindCoordinator", exchange.sent_us)
+        if lookup is not None and lookup.sent_us < told_us:
+            continue
         yield Known.by(told_us, gives_up(history, told_us), history.first("JoinGroup", told_us)), "UNKNOWN_MEMBER_ID"
+
+
+def without_identity(commit: Exchange) -> bool:
+    """Whether it carries no member: whoever sends that has already given up its identity."""
+    return commit.asked(OffsetCommitRequest).generation < 0
 
 
 def gives_up(history: History, after_us: int) -> Callback | None:

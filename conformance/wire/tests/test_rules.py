@@ -255,6 +255,9 @@ ALLOWED: tuple[tuple[str, str, Callable[[], Story], Spoil], ...] = (
     ("M5", "close() commits while the revocation's commit is unanswered", stories.eager_rebalance, lambda s: s.commit(1_990, 2, {BOTH[0]: 6}, ms=60)),
     # sendOffsetCommitRequest looks at no ownership: commitSync(Map)
     ("M7", "the application commits what it does not own", stories.cooperative_rebalance, both(lambda s: s.commit(1_500, 3, {BOTH[1]: 6}), lambda s: s.event(1_505, protocol.OffsetsCommitted(success=True)))),
+    # AbstractCoordinator.markCoordinatorUnknown disconnects: what the coordinator still owes is not read
+    ("H3", "the coordinator's answer is late, and given up", stories.expulsion, both(drop("Heartbeat"), drop("JoinGroup", 600), drop("SyncGroup", 600), lambda s: s.heartbeat(1_200, 1, "UNKNOWN_MEMBER_ID", ms=20), lambda s: s.lookup(1_205), lambda s: s.heartbeat(1_400, 1, "UNKNOWN_MEMBER_ID"), lambda s: s.join(1_410, 2))),
+    ("M7", "the commit's own answer is the first to say that the member is unknown", stories.eager_rebalance, lambda s: rename_error(s, "OffsetCommit", "UNKNOWN_MEMBER_ID")),
     # librdkafka gives its partitions up by itself when no heartbeat was answered for a session timeout
     ("K1", "nothing is owned after the client's own loss", stories.cooperative_rebalance, own_loss),
     ("O2", "the lost are looked up again", stories.cooperative_rebalance, own_loss),
