@@ -189,6 +189,27 @@ class History:
         """Whether a connection was closed in between, by whichever side."""
         return any(entry.kind == "disconnect" and from_us <= entry.at_us <= to_us for entry in self.entries)
 
+    def was_read(self, exchange: Exchange) -> bool:
+        """Whether the client can have read the answer: not if it gave its coordinator up before, or as the answer came.
+
+        Who looks for its coordinator, or closes that connection, has given up what was still to come. Java does both when its
+        session has run out, and drops what has arrived (AbstractCoordinator.markCoordinatorUnknown, NetworkClient.disconnect,
+        cancelInFlightRequests).
+        """
+        told_us, connection = exchange.answered_us or 0, exchange.request.connection
+        lookup = self.first("FindCoordinator", exchange.sent_us)
+        closed = (e.at_us for e in self.entries if e.kind == "disconnect" and e.connection == connection)
+        given_up_us = min(
+            lookup.sent_us if lookup is not None else self.ends_us,
+            next((at_us for at_us in closed if at_us >= told_us), self.ends_us),
+        )
+        under_way = given_up_us - self.busy_us(told_us, given_up_us) <= told_us + IN_FLIGHT_US
+        return not under_way or self.says_lost(told_us, given_up_us)
+
+    def session_ran_out(self) -> bool:
+        """Whether the coordinator expelled the member, having heard nothing of it for a session timeout."""
+        return any(entry.kind == "note" and "no sign of life" in entry.text for entry in self.entries)
+
     # Client ------------------------------------------------------------------------------------------------------------
 
     def events(self, kind: type[Message]) -> list[tuple[int, Message]]:

@@ -56,7 +56,8 @@ def judge_run(rules: Sequence[str], history: History, outcome: Outcome) -> dict[
     if stall_ms < DISTURBED_MS:
         return judgements
     waited_ms = (history.ends_us - (outcome.missed_since_us or history.ends_us)) / 1000
-    certain = outcome.missed_rule if waited_ms > CLEARLY_IN_VAIN * stall_ms else ""
+    in_vain = waited_ms > CLEARLY_IN_VAIN * stall_ms and not history.session_ran_out()
+    certain = outcome.missed_rule if in_vain else ""
     return {
         rule: judgement if rule == certain else _disturbed(judgement, stall_ms)
         for rule, judgement in judgements.items()

@@ -48,7 +48,7 @@ def granted_at(history: History, commit: Exchange) -> frozenset[str]:
             )
         elif exchange.api == "LeaveGroup":
             granted = frozenset()
-        elif exchange.error == "UNKNOWN_MEMBER_ID" and exchange.answered_us is not None:
+        elif exchange.error == "UNKNOWN_MEMBER_ID" and exchange.answered_us is not None and history.was_read(exchange):
             told_us = exchange.answered_us
             if without_identity(commit) or Known.by(told_us, gives_up(history, told_us)).before(commit, history):
                 granted = frozenset()

@@ -48,7 +48,7 @@ def who_gave_up_joins_again(history: History) -> Iterator[Finding]:
         return
     for before, sync in rounds(history):
         taken = assigned_by(before) - assigned_by(sync)
-        if not taken or not same_member(history, before, sync):
+        if not taken or not same_member(history, before, sync) or lost_between(history, before, sync):
             continue
         answered = sync.answered_us or 0
         callback = next(

@@ -69,7 +69,7 @@ def _session_ran_out(history: History, now_us: int) -> bool:
     Then it forgets the coordinator by itself, whatever an answer that comes late says (rule H5; Kafka
     AbstractCoordinator.HeartbeatThread.run: sessionTimeoutExpired, markCoordinatorUnknown).
     """
-    good = (e.answered_us or 0 for e in history.of(*GROUP_APIS) if e.error == "NONE")
+    good = (e.answered_us or 0 for e in history.of("JoinGroup", "SyncGroup", "Heartbeat") if e.error == "NONE")
     latest_us = max((at_us for at_us in good if at_us < now_us), default=0)
     return now_us - latest_us >= history.settings.session_timeout_ms * 1000
 
@@ -140,14 +140,14 @@ def lookups_are_spaced(history: History) -> Iterator[Finding]:
 
     From attempt to attempt: Java's heartbeat thread wakes every retry.backoff.ms, whenever the answer came
     (AbstractCoordinator.HeartbeatThread.run). An occasion that is older than the answer explains only what follows it at once:
-    the lookup was given up, not repeated.
+    the lookup was given up, not repeated. A lookup that had an occasion is the poll's, and does not shift the thread's pace.
     """
     least_ms = history.settings.retry_backoff_ms * JITTER
     for exchange in history.answers("FindCoordinator", "COORDINATOR_NOT_AVAILABLE"):
         again = history.first("FindCoordinator", exchange.answered_us or 0)
         if again is None:
             continue
-        apart = (again.sent_us - sent_from_us(history, exchange)) / 1000
+        apart = (again.sent_us - sent_from_us(history, at_its_own_pace(history, exchange))) / 1000
         reason = f"the next FindCoordinator came {apart:.0f} ms after one that failed"
         if apart >= least_ms:
             yield held(reason, again.sent_us)
@@ -159,6 +159,15 @@ def lookups_are_spaced(history: History) -> Iterator[Finding]:
         else:
             backoff_ms = history.settings.retry_backoff_ms
             yield broken(f"{reason}, in the same poll (retry.backoff.ms={backoff_ms})", again.sent_us)
+
+
+def at_its_own_pace(history: History, lookup: Exchange) -> Exchange:
+    """The latest lookup up to this one that no occasion explains, or the first since the coordinator was lost."""
+    lookups = history.of("FindCoordinator")
+    place = next(place for place, one in enumerate(lookups) if one is lookup)
+    while place > 0 and lookups[place - 1].error != "NONE" and occasions(history, lookups[place - 1], lookups[place]):
+        place -= 1
+    return lookups[place]
 
 
 @checks("D4")

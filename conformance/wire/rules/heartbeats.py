@@ -211,17 +211,12 @@ def no_heartbeat_without_membership(history: History) -> Iterator[Finding]:
 
 
 def memberships_lost(history: History) -> Iterator[tuple[Known, str]]:
-    """From when on the client knows that its membership has ended, and how it ended.
-
-    Who looks for its coordinator while an answer is out has given that answer up: Java hangs up, and what had arrived is not
-    read (AbstractCoordinator.markCoordinatorUnknown, NetworkClient.disconnect, cancelInFlightRequests).
-    """
+    """From when on the client knows that its membership has ended, and how it ended."""
     for exchange in history.of("LeaveGroup"):
         yield Known.by(exchange.sent_us, exchange), "LeaveGroup"
     for exchange in history.answers("Heartbeat", "UNKNOWN_MEMBER_ID"):
         told_us = exchange.answered_us or 0
-        lookup = history.first("FindCoordinator", exchange.sent_us)
-        if lookup is not None and lookup.sent_us < told_us:
+        if not history.was_read(exchange):
             continue
         yield Known.by(told_us, gives_up(history, told_us), history.first("JoinGroup", told_us)), "UNKNOWN_MEMBER_ID"
 

@@ -108,12 +108,13 @@ def member_id_is_taken_at_once(history: History) -> Iterator[Finding]:
 @checks("J4")
 def identity_after_errors(history: History) -> Iterator[Finding]:
     """UNKNOWN_MEMBER_ID clears the member id, REBALANCE_IN_PROGRESS and ILLEGAL_GENERATION keep it."""
-    for exchange in rejoin_triggers(history):
+    triggers = [exchange for exchange in rejoin_triggers(history) if history.was_read(exchange)]
+    for exchange in triggers:
         answered = exchange.answered_us or 0
         join = history.first("JoinGroup", answered)
         known = [identity for identity in identities(history) if identity.from_us <= answered]
-        if join is None or not known:
-            continue
+        if join is None or not known or any(answered < (e.answered_us or 0) <= join.sent_us for e in triggers):
+            continue  # the last answer before it decides
         expected = "" if exchange.error == "UNKNOWN_MEMBER_ID" else known[-1].member_id
         sent = join.asked(JoinGroupRequest).member_id
         wanted = "no member id" if not expected else "the same member id"
