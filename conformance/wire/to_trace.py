@@ -15,6 +15,7 @@ from typing import Final
 from groupspec.conformance.traces.recorder import Recorder
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case_run import CaseResult
+from groupspec.conformance.wire.history import GROUP_APIS
 from groupspec.conformance.wire.kit import CLIENT_ID
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.stage import GROUP
@@ -90,8 +91,11 @@ def _shown(result: CaseResult) -> Iterator[WireTraceEvent]:
         "lost_callback": "lost_callback" in offered,
     }
     yield WireTraceEvent(result.started_us, "config", detail=settings)
+    # A member's trace has what the member saw.
+    expelling = (e for e in result.history.of(*GROUP_APIS) if e.error == "UNKNOWN_MEMBER_ID")
+    unread = {id(exchange.answer) for exchange in expelling if not result.history.was_read(exchange)}
     blocked, polled_us = False, result.started_us
-    for event, entry in _told(result.entries):
+    for event, entry in _told([entry for entry in result.entries if id(entry) not in unread]):
         while blocked and entry.at_us - polled_us > AGAIN_US:
             polled_us += AGAIN_US
             yield WireTraceEvent(polled_us, "poll", detail={"blocked": True})
