@@ -24,7 +24,7 @@ def run_of(rebalance: str) -> Run:
     return Run(read_vectors(VECTORS / "data" / f"member.{rebalance}.deployed.ndjson.gz"))
 
 
-@PROTOCOLS
+@pytest.mark.parametrize("rebalance", ["eager", pytest.param("cooperative", marks=pytest.mark.exhaustive)])
 def test_the_reference_core_passes_every_pair_and_a_sample_of_the_states(rebalance: str) -> None:
     run = run_of(rebalance)
     run.all_pairs()
