@@ -230,8 +230,8 @@ class Kit:
         for partition in sorted(self.stage.assigned() if partitions is None else partitions):
             self._expect(f"records of {partition}", _has_records(partition), rule, since)
 
-    def expect_heartbeats(self, *, rule: str, since: Entry, for_ms: int = 900) -> None:
-        """Heartbeats answered NONE: one soon, and one still so long afterwards."""
+    def expect_heartbeats(self, *, rule: str, since: Entry, for_ms: int = 1_200) -> None:
+        """Heartbeats answered NONE: one soon, and one still so long afterwards: two bounds of H2, and a callback that is late."""
         for later_ms in (0, for_ms):
             test = _is_answer("Heartbeat", "NONE", since.at_us + 1000 * later_ms)
             self._expect(f"a heartbeat answered NONE {later_ms} ms later", test, rule, since)
