@@ -18,6 +18,7 @@ from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.stalls import longest_wait_us
 from groupspec.conformance.wire.verdicts import Timing
+from groupspec.impl.broker.group import NO_SIGN_OF_LIFE
 from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse, SyncGroupResponse, TopicPartition
 from groupspec.impl.core.protocol import MalformedProtocolData, Subscription, decode_assignment, decode_subscription
 
@@ -208,7 +209,7 @@ class History:
 
     def session_ran_out(self) -> bool:
         """Whether the coordinator expelled the member, having heard nothing of it for a session timeout."""
-        return any(entry.kind == "note" and "no sign of life" in entry.text for entry in self.entries)
+        return any(entry.kind == "note" and NO_SIGN_OF_LIFE in entry.text for entry in self.entries)
 
     # Client ------------------------------------------------------------------------------------------------------------
 

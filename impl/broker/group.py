@@ -34,6 +34,8 @@ from groupspec.impl.core.messages import (
 )
 from groupspec.impl.core.protocol import MalformedProtocolData, decode_assignment
 
+NO_SIGN_OF_LIFE = "no sign of life"
+"""Why a member is dropped whose session has run out, as a note says it."""
 EMPTY = "Empty"
 PREPARING_REBALANCE = "PreparingRebalance"
 COMPLETING_REBALANCE = "CompletingRebalance"
@@ -114,7 +116,7 @@ class Group:
         """Drop the member if its session is over."""
         member = self.member
         if member is not None and not self.parked and now_ms - member.last_seen_ms >= member.session_timeout_ms:
-            self.drop_member(f"no sign of life for {now_ms - member.last_seen_ms} ms")
+            self.drop_member(f"{NO_SIGN_OF_LIFE} for {now_ms - member.last_seen_ms} ms")
 
     def said(self, error: ErrorCode, member_id: str) -> None:
         """A script made the broker say this to a member: let it be true."""

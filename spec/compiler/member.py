@@ -97,6 +97,7 @@ class Member:
         self.profile = profile
         self.machines = machines
         self.replaced: set[tuple[str, str]] = set()
+        """Machine and id of each row that `replace_row` put in the place of another."""
         self.tables: dict[str, Table] = {name: tables()[name, rebalance, profile] for name in machines}
         self.variables = tuple(
             v.name
@@ -111,9 +112,10 @@ class Member:
             {(state, event.name): self._compile(table, rows) for state, event, rows in table.cells()}
             for table in self.tables.values()
         ]
+        alphabets = {name: {event.name for event in table.events} for name, table in self.tables.items()}
         self._knows: dict[str, tuple[int, ...]] = {
-            name: tuple(place for place in map(machines.index, in_turn) if name in self._alphabet(place))
-            for name in vocabulary.EVENTS
+            event: tuple(machines.index(name) for name in in_turn if event in alphabets[name])
+            for event in vocabulary.EVENTS
         }
 
     def replace_row(self, machine: str, row: Row) -> None:
@@ -172,9 +174,6 @@ class Member:
     def value_of(self, state: MemberState, variable: str) -> Value:
         """The value of one variable."""
         return state.values[self.variables.index(variable)]
-
-    def _alphabet(self, place: int) -> frozenset[str]:
-        return frozenset(event.name for event in self.tables[self.machines[place]].events)
 
     def _compile(self, table: Table, rows: Iterable[Row]) -> _Cell:
         compiled = tuple(self._compile_row(table, row) for row in rows)

@@ -18,8 +18,7 @@ from groupspec.spec.compiler.member import BrokenSpecification, IllegalEvent, Me
 from groupspec.spec.compiler.tables import tables
 
 SEED = 20261121
-DRAWN = 25
-"""Of each protocol."""
+DRAWN = 50
 KINDS = ("transition", "ignored", "error")
 
 

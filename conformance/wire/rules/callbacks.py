@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.history import Callback, History, Known
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held
-from groupspec.conformance.wire.rules.heartbeats import memberships_lost, without_identity
+from groupspec.conformance.wire.rules.commits import without_identity
+from groupspec.conformance.wire.rules.heartbeats import memberships_lost
 
 
 @checks("C1", needs="listener")

@@ -9,7 +9,7 @@ from typing import Final
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.history import Exchange, History, Known, assigned_by, identities, names
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held
-from groupspec.conformance.wire.rules.heartbeats import gives_up, without_identity
+from groupspec.conformance.wire.rules.heartbeats import gives_up
 from groupspec.conformance.wire.rules.joining import joined_meanwhile
 from groupspec.impl.core.messages import OffsetCommitRequest, TopicPartition
 
@@ -59,6 +59,11 @@ def kept_over_join(history: History, join: Exchange) -> frozenset[str]:
     """What the round before this JoinGroup left to a cooperative member."""
     done = [sync for sync in history.syncs if (sync.answered_us or 0) <= join.sent_us]
     return assigned_by(done[-1]) if done else frozenset()
+
+
+def without_identity(commit: Exchange) -> bool:
+    """Whether it carries no member: whoever sends that has already given up its identity."""
+    return commit.asked(OffsetCommitRequest).generation < 0
 
 
 @checks("M1")

@@ -48,7 +48,7 @@ def who_gave_up_joins_again(history: History) -> Iterator[Finding]:
         return
     for before, sync in rounds(history):
         taken = assigned_by(before) - assigned_by(sync)
-        if not taken or not same_member(history, before, sync) or lost_between(history, before, sync):
+        if not taken or not same_membership(history, before, sync):
             continue
         answered = sync.answered_us or 0
         callback = next(
@@ -85,28 +85,23 @@ def rounds_come_to_an_end(history: History) -> Iterator[Finding]:
         yield broken("JoinGroup again after a round that had taken nothing away", join.sent_us)
 
 
-def same_member(history: History, before: Exchange, after: Exchange) -> bool:
-    """Whether the member kept its id from one round to the next."""
+def same_membership(history: History, before: Exchange, after: Exchange) -> bool:
+    """Whether the member kept its id from one round to the next, and was not lost in between."""
     ids = {
         answer.member_id
         for exchange in history.answers("JoinGroup", "NONE")
         if before.sent_us - 1 <= (exchange.answered_us or 0) <= after.sent_us
         and (answer := exchange.answered(JoinGroupResponse))
     }
-    return len(ids) <= 1
-
-
-def lost_between(history: History, before: Exchange, after: Exchange) -> bool:
-    """Whether the membership was lost from one round to the next."""
     told = any(before.sent_us < known.told_us < after.sent_us for known, _, _ in lost_stretches(history))
-    return told or history.says_lost(before.sent_us, after.sent_us)
+    return len(ids) <= 1 and not told and not history.says_lost(before.sent_us, after.sent_us)
 
 
 @checks("K4", needs="listener")
 def one_protocol_throughout(history: History) -> Iterator[Finding]:
     """Eager gives up everything at every round; cooperative only what the new assignment lacks."""
     for before, sync in rounds(history):
-        if not same_member(history, before, sync) or lost_between(history, before, sync):
+        if not same_membership(history, before, sync):
             continue
         start, end = before.answered_us or 0, sync.answered_us or 0
         revoked = [c for c in history.callbacks if c.name == "partitions_revoked" and start <= c.started_us <= end]

@@ -164,7 +164,7 @@ def lookups_are_spaced(history: History) -> Iterator[Finding]:
 def at_its_own_pace(history: History, lookup: Exchange) -> Exchange:
     """The latest lookup up to this one that no occasion explains, or the first since the coordinator was lost."""
     lookups = history.of("FindCoordinator")
-    place = next(place for place, one in enumerate(lookups) if one is lookup)
+    place = lookups.index(lookup)
     while place > 0 and lookups[place - 1].error != "NONE" and occasions(history, lookups[place - 1], lookups[place]):
         place -= 1
     return lookups[place]

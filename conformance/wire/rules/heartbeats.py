@@ -11,7 +11,6 @@ from groupspec.conformance.wire.history import Callback, Exchange, History, Know
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, in_vain, within
 from groupspec.conformance.wire.rules.discovery import COORDINATOR_GONE
 from groupspec.conformance.wire.rules.joining import REBALANCE, joined_meanwhile
-from groupspec.impl.core.messages import OffsetCommitRequest
 
 Stretch = tuple[int, int]
 SOONER = 0.5  # of the interval: clearly sooner than a timer that was late once
@@ -219,11 +218,6 @@ def memberships_lost(history: History) -> Iterator[tuple[Known, str]]:
         if not history.was_read(exchange):
             continue
         yield Known.by(told_us, gives_up(history, told_us), history.first("JoinGroup", told_us)), "UNKNOWN_MEMBER_ID"
-
-
-def without_identity(commit: Exchange) -> bool:
-    """Whether it carries no member: whoever sends that has already given up its identity."""
-    return commit.asked(OffsetCommitRequest).generation < 0
 
 
 def gives_up(history: History, after_us: int) -> Callback | None:

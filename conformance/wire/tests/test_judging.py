@@ -18,11 +18,13 @@ from groupspec.conformance.wire.console import groups, show
 from groupspec.conformance.wire.incidents import symptoms
 from groupspec.conformance.wire.judging import Outcome, judge_run
 from groupspec.conformance.wire.junit import junit_xml
+from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.scenario import all_cases
 from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.tests.stories import BOTH, Story
 from groupspec.conformance.wire.tests.test_rules import both, drop, drop_event
 from groupspec.conformance.wire.verdicts import Judgement, Verdict
+from groupspec.impl.broker.group import NO_SIGN_OF_LIFE
 
 STALL = ((2_100_000, 2_400_000),)
 CASE = next(case for case in all_cases() if case.id == "rebalance-eager")
@@ -74,6 +76,14 @@ def test_what_does_not_come_in_four_times_the_longest_stall_does_not_come(waited
     story = stories.eager_rebalance()
     missed = Outcome("H4", "no JoinGroup", missed_since_us=story.history().ends_us - 1_000 * waited_ms)
     assert result_of(story, missed, stalls=STALL).judgements["H4"].verdict is verdict
+
+
+def test_what_does_not_come_proves_nothing_when_the_session_ran_out_in_the_stall() -> None:
+    story = stories.eager_rebalance()
+    story.entries.append(Entry(1_700_000, "wire", "note", f"group g: member m is gone: {NO_SIGN_OF_LIFE} for 1024 ms"))
+    missed = Outcome("H4", "no JoinGroup", missed_since_us=story.history().ends_us - 1_300_000)
+    assert result_of(story, missed, stalls=STALL).judgements["H4"].verdict is Verdict.INCONCLUSIVE
+    assert result_of(story, missed).judgements["H4"].verdict is Verdict.FAIL
 
 
 def test_a_stall_of_the_client_is_one_finding_with_its_symptoms_below_it() -> None:

@@ -14,7 +14,7 @@ from groupspec.conformance.wire.rules import CHECKERS, judge
 from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.tests.stories import BOTH, ME, Story
 from groupspec.conformance.wire.verdicts import Verdict
-from groupspec.impl.core.messages import JoinGroupRequest, SyncGroupRequest
+from groupspec.impl.core.messages import JoinGroupRequest, SyncGroupRequest, TopicPartition
 
 GOOD = (
     stories.eager_rebalance,
@@ -218,16 +218,16 @@ def test_L1_who_has_lost_its_generation_has_nothing_to_leave_though_it_kept_its_
     assert judge("L1", story.history()).verdict is Verdict.PASS
 
 
-def own_loss(story: Story) -> None:
-    """At 1500 the member says lost, by itself; then it joins as a new one."""
+def own_loss(story: Story, given: tuple[TopicPartition, ...] = BOTH[:1]) -> None:
+    """At 1500 the member says lost, by itself; then it joins as a new one, and is given these."""
     drop("Heartbeat", 1_480)(story)
     story.callback(1_500, protocol.PartitionsLost, BOTH[:1])
     story.join(1_510, -1, member_id="", error="MEMBER_ID_REQUIRED")
     story.join(1_513, 4)
-    story.sync(1_516, 4, BOTH[:1])
-    story.callback(1_520, protocol.PartitionsAssigned, BOTH[:1])
-    story.committed(1_530, {BOTH[0]: 6})
-    story.records(1_540, BOTH[0], 6, 7)
+    story.sync(1_516, 4, given)
+    story.callback(1_520, protocol.PartitionsAssigned, given)
+    story.committed(1_530, {given[0]: 6})
+    story.records(1_540, given[0], 6, 7)
 
 
 ALLOWED: tuple[tuple[str, str, Callable[[], Story], Spoil], ...] = (
@@ -262,6 +262,7 @@ ALLOWED: tuple[tuple[str, str, Callable[[], Story], Spoil], ...] = (
     ("K1", "nothing is owned after the client's own loss", stories.cooperative_rebalance, own_loss),
     ("O2", "the lost are looked up again", stories.cooperative_rebalance, own_loss),
     ("K4", "and no member is the same", stories.cooperative_rebalance, own_loss),
+    ("K2", "nor is there anything to revoke of what others have now", stories.cooperative_rebalance, lambda s: own_loss(s, BOTH[1:])),
     # AbstractRequest.parseRequest does not look behind the last field; a client may end a connection when it likes
     ("W1", "a frame with more than its fields", stories.eager_rebalance, lambda s: s.entries.append(Entry(700_000, "wire", "garbage", "Heartbeat version 3 ends at byte 40, but 41 bytes came"))),
     ("W1", "half a frame", stories.eager_rebalance, lambda s: s.entries.append(Entry(700_000, "wire", "garbage", "the connection ended in the middle of a frame"))),
