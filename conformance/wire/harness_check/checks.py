@@ -338,7 +338,9 @@ def positions_are_committed_as_configured(sessions: Sessions) -> Iterator[str]:
         if sessions[name].requests("OffsetCommit"):
             yield f"auto_commit was false, and OffsetCommit was sent in the story {name!r}"
     session = sessions["auto-commit"]
-    if "close is sent" in session.sent and not session.requests("OffsetCommit"):
+    if not session.events(protocol.RecordsConsumed):
+        yield "auto_commit was true, and no record came that could be committed" + _stderr(session)
+    elif "close is sent" in session.sent and not session.requests("OffsetCommit"):
         yield "auto_commit was true, and nothing was committed until close() had returned"
 
 

@@ -137,6 +137,18 @@ BROKEN: Final = (
         "records",
         "poll_returned counts",
     ),
+    Broken(
+        "auto_commit ignored",
+        "def configure(self, settings):\n    super().configure(msgspec.structs.replace(settings, auto_commit=False))",
+        "auto_commit",
+        "nothing was committed until close() had returned",
+    ),
+    Broken(
+        "records not told",
+        says("None if isinstance(event, protocol.RecordsConsumed) else event"),
+        "auto_commit",
+        "no record came that could be committed",
+    ),
     Broken("commits nothing", "def commit(self):\n    return {}", "commit", "committed were []"),
     Broken(
         "stop_polling ignored",
