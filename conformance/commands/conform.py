@@ -132,10 +132,9 @@ def find_cases(chosen: Sequence[str]) -> list[Case]:
 def _judge_again(names: Sequence[str], report: Path | None) -> Campaign:
     """Recorded runs, by the rules as they are now."""
     files = recordings_in([Path(name) for name in names])
-    judged = [judge_recording(load(file), file) for file in files]
     if report is not None:
         writable_folder(report)
-    return judged_again(judged, report)
+    return judged_again((judge_recording(load(file), file) for file in files), report)
 
 
 def _run(

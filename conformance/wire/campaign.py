@@ -121,14 +121,46 @@ class _Job:
     number: int
 
 
+@dataclass(frozen=True)
+class _Finished:
+    """What is kept of a run, which is not its log.
+
+    With a thousand logs in memory Python's collector of garbage stops the kit for a second or two at a time, its brokers
+    too: sessions run out, and clients do what they would not have done.
+    """
+
+    client_name: str
+    client_version: str
+    judgements: Mapping[str, Judgement]
+    seconds: float
+    started_us: int
+    stderr: str
+    recording: Path | None
+    broke_off: str
+    folder: str
+
+    @classmethod
+    def of(cls, run: CaseResult, folder: str) -> _Finished:
+        return cls(
+            client_name=run.client_name,
+            client_version=run.client_version,
+            judgements=run.judgements,
+            seconds=run.seconds,
+            started_us=run.started_us,
+            stderr=run.stderr,
+            recording=run.recording,
+            broke_off=how_it_broke_off(run),
+            folder=folder,
+        )
+
+
 @dataclass
 class _Runs:
-    """The runs so far, and where their files are."""
+    """The runs so far."""
 
-    results: dict[tuple[Client, Case], dict[int, CaseResult]] = field(default_factory=dict)
-    folders: dict[tuple[Client, Case, int], str] = field(default_factory=dict)
+    results: dict[tuple[Client, Case], dict[int, _Finished]] = field(default_factory=dict)
 
-    def of(self, client: Client, case: Case) -> list[CaseResult]:
+    def of(self, client: Client, case: Case) -> list[_Finished]:
         return [result for _, result in sorted(self.results.get((client, case), {}).items())]
 
     @property
@@ -136,10 +168,8 @@ class _Runs:
         return sum(map(len, self.results.values()))
 
     def add(self, job: _Job, result: CaseResult, report: Path | None) -> None:
-        if report is not None:
-            folder = write_artefacts(result, report, job.number)
-            self.folders[job.client, job.case, job.number] = str(folder.relative_to(report))
-        self.results.setdefault((job.client, job.case), {})[job.number] = result
+        folder = str(write_artefacts(result, report, job.number).relative_to(report)) if report is not None else ""
+        self.results.setdefault((job.client, job.case), {})[job.number] = _Finished.of(result, folder)
 
 
 def run_campaign(
@@ -209,7 +239,7 @@ def _end(pool: ThreadPoolExecutor, pending: Iterable[Future[CaseResult]]) -> Non
     pool.shutdown()
 
 
-def _to_confirm(job: _Job, done: Sequence[CaseResult], waiting: Sequence[_Job]) -> _Job | None:
+def _to_confirm(job: _Job, done: Sequence[_Finished], waiting: Sequence[_Job]) -> _Job | None:
     """One more run of the case, if a rule was broken in it and nobody knows yet whether always."""
     if any((other.client, other.case) == (job.client, job.case) for other in waiting):
         return None
@@ -222,13 +252,13 @@ def _to_confirm(job: _Job, done: Sequence[CaseResult], waiting: Sequence[_Job]) 
     return _Job(job.client, job.case, len(done)) if unsure else None
 
 
-def judged_again(results: Sequence[CaseResult], report: Path | None = None) -> Campaign:
+def judged_again(results: Iterable[CaseResult], report: Path | None = None) -> Campaign:
     """The same of recorded runs: those of one client and case are repeats."""
     runs = _Runs()
     for result in results:
         job = _Job(result.client, result.case, len(runs.of(result.client, result.case)))
         runs.add(job, result, report)
-    clients = dict.fromkeys(result.client for result in results)
+    clients = dict.fromkeys(client for client, _ in runs.results)
     cases = {client: [case for each, case in runs.results if each == client] for client in clients}
     return Campaign(
         clients=[_client_result(client, cases[client], runs) for client in clients],
@@ -241,19 +271,17 @@ def judged_again(results: Sequence[CaseResult], report: Path | None = None) -> C
 
 def _client_result(client: Client, cases: Sequence[Case], runs: _Runs) -> ClientResult:
     done = {case: results for case in cases if (results := runs.of(client, case))}
-    rows = [row for case in done for row in _rows(client, case, done[case], runs.folders)]
+    rows = [row for case in done for row in _rows(client, case, done[case])]
     every = [run for results in done.values() for run in results]
     names = [(run.client_name, run.client_version) for run in every if run.client_name]
     name, version = (
         names[0] if names and client.name.startswith("cmd:") else (client.name, names[0][1] if names else "")
     )
-    return ClientResult(client, name, version, rows, list(_crashes(every)))
+    return ClientResult(client, name, version, rows, list(_crashes(done)))
 
 
-def _rows(
-    client: Client, case: Case, done: Sequence[CaseResult], folders: Mapping[tuple[Client, Case, int], str]
-) -> Iterator[Row]:
-    of_run = [symptoms(run) for run in done]
+def _rows(client: Client, case: Case, done: Sequence[_Finished]) -> Iterator[Row]:
+    of_run = [symptoms(run.judgements) for run in done]
     for rule in case.rules:
         combined = combine([run.judgements[rule] for run in done])
         run = done[combined.place]
@@ -262,24 +290,24 @@ def _rows(
             rule=rule,
             combined=combined,
             seconds=sum(run.seconds for run in done),
-            replay=_replay_of(run),
-            folder=folders.get((client, case, combined.place), ""),
+            replay=_replay_of(client, case, run),
+            folder=run.folder,
             at_ms=_at_ms(run, combined.judgement),
             symptom_of=of_run[combined.place].get(rule, ""),
             docket=explanation(client.name, run.client_version, rule, case.id, combined.judgement.verdict.value),
         )
 
 
-def _crashes(runs: Sequence[CaseResult]) -> Iterator[Crash]:
+def _crashes(runs: Mapping[Case, Sequence[_Finished]]) -> Iterator[Crash]:
     """Each reason once, the most frequent first."""
-    by_reason: dict[str, list[CaseResult]] = {}
-    for run in runs:
-        if reason := how_it_broke_off(run):
-            by_reason.setdefault(reason, []).append(run)
+    by_reason: dict[str, list[tuple[Case, _Finished]]] = {}
+    for case, run in ((case, run) for case, done in runs.items() for run in done):
+        if run.broke_off:
+            by_reason.setdefault(run.broke_off, []).append((case, run))
     for reason, ended in sorted(by_reason.items(), key=lambda item: -len(item[1])):
-        stderr = next((run.stderr for run in ended if run.stderr), "")
+        stderr = next((run.stderr for _, run in ended if run.stderr), "")
         tail = "\n".join(stderr.splitlines()[-STDERR_LINES:])
-        yield Crash(reason, tuple(dict.fromkeys(run.case.id for run in ended)), len(ended), tail)
+        yield Crash(reason, tuple(dict.fromkeys(case.id for case, _ in ended)), len(ended), tail)
 
 
 def how_it_broke_off(run: CaseResult) -> str:
@@ -290,13 +318,13 @@ def how_it_broke_off(run: CaseResult) -> str:
     return ended if run.outcome.missed_rule else ""
 
 
-def _at_ms(run: CaseResult, judgement: Judgement) -> float | None:
+def _at_ms(run: _Finished, judgement: Judgement) -> float | None:
     return None if judgement.at_us is None else round((judgement.at_us - run.started_us) / 1000, 3)
 
 
-def _replay_of(run: CaseResult) -> str:
+def _replay_of(client: Client, case: Case, run: _Finished) -> str:
     if run.recording is None:
-        return replay(run.client, run.case)
+        return replay(client, case)
     return f"groupspec conform --judge {shlex.quote(str(run.recording))}"
 
 

@@ -7,10 +7,9 @@ the application loses by it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.verdicts import BROKEN, Judgement, Verdict
 
 CONSEQUENCES: Final = (
@@ -39,21 +38,21 @@ FOLLOWS: Final = {"K1": "S3", "O2": "S3"}
 """What a client does that has thrown an assignment away: to it the partitions are not owned (K1), and new afterwards (O2)."""
 
 
-def symptoms(run: CaseResult) -> dict[str, str]:
+def symptoms(judgements: Mapping[str, Judgement]) -> dict[str, str]:
     """Each rule whose breach is only what follows from that of another one in the same run: that one.
 
     Of those that one stall broke, the one that weighs most; and what `FOLLOWS` says.
     """
     stretched = {
         rule: judgement
-        for rule, judgement in run.judgements.items()
+        for rule, judgement in judgements.items()
         if judgement.verdict in BROKEN and judgement.since_us is not None
     }
     of: dict[str, str] = {}
     for group in _overlapping(stretched):
         worst = min(group, key=lambda rule: _weight(rule, stretched[rule]))
         of |= {rule: worst for rule in group if rule != worst}
-    broken = {rule: each.at_us or 0 for rule, each in run.judgements.items() if each.verdict in BROKEN}
+    broken = {rule: each.at_us or 0 for rule, each in judgements.items() if each.verdict in BROKEN}
     caused = ((rule, cause) for rule, cause in FOLLOWS.items() if rule in broken and cause in broken)
     return of | {rule: cause for rule, cause in caused if broken[cause] <= broken[rule]}
 

@@ -4,11 +4,13 @@ On a machine without a free core a heartbeat can be late through nobody's fault.
 write down each tick that came late: one in a thread of its own, one in the loop that reads and answers the client's requests
 (`ScriptedBroker.stalls_us`), which can stand still while the other ticks: they are threads of one Python process. The third
 reads, for every thread of the client's process, how long it has been ready to run and was not run (Linux,
-/proc/PID/task/TID/schedstat, second field). What they say is taken off before anything is compared with a bound.
+/proc/PID/task/TID/schedstat, second field), and how long the machine's processors ran for somebody else (the steal time of a
+virtual machine, /proc/stat). What they say is taken off before anything is compared with a bound.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -19,6 +21,7 @@ from groupspec.impl.broker.ticks import Ticks
 
 SAMPLE_S: Final = 0.05
 LEAST_WAIT_US: Final = 1_000
+TICK_NS: Final = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 PROCESSES_AGAIN: Final = 10
 """After so many samples it is asked again which processes belong to the client: a harness may be a shell that starts it."""
 
@@ -62,6 +65,33 @@ def together(*clocks: Iterable[tuple[int, int]]) -> Sequence[tuple[int, int]]:
     return tuple(stalls)
 
 
+class Waits:
+    """How long somebody waited, in samples that follow each other.
+
+    Linux adds a wait to the account when it is over. One that is longer than its sample therefore fills those before, too.
+    """
+
+    def __init__(self, begun_us: int) -> None:
+        self._begun_us = begun_us
+        self._samples: list[Wait] = []
+
+    def add(self, ended_us: int, waited_us: Iterable[int]) -> None:
+        """A sample ends, in which these waits ended: together, since one may have had to wait for another that waited."""
+        self._samples.append((self._begun_us, ended_us, 0))
+        self._begun_us = ended_us
+        for wait in waited_us:
+            place = len(self._samples) - 1
+            while wait > 0 and place >= 0:
+                start, end, waited = self._samples[place]
+                self._samples[place] = (start, end, min(waited + wait, end - start))
+                wait -= end - start
+                place -= 1
+
+    def __iter__(self) -> Iterator[Wait]:
+        """Every sample in which anybody waited."""
+        return (sample for sample in self._samples if sample[2] >= LEAST_WAIT_US)
+
+
 class WaitClock:
     """How long the threads of a process group waited for a processor. Use as a context manager.
 
@@ -70,13 +100,14 @@ class WaitClock:
 
     def __init__(self, group: int) -> None:
         self._group = group
-        self._waits: list[Wait] = []
+        self._waits = Waits(now_us())
         self._before: dict[str, int] = {}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._sample_all, daemon=True, name=f"wait-clock-{group}")
 
     def __enter__(self) -> WaitClock:
         if Path("/proc/self/schedstat").exists():
+            self._before = stolen()
             self._thread.start()
         return self
 
@@ -92,23 +123,13 @@ class WaitClock:
     def _sample_all(self) -> None:
         processes = [self._group]
         samples = 0
-        begun_us = now_us()
         while not self._stop.wait(SAMPLE_S):
             if samples % PROCESSES_AGAIN == 0:
                 processes = list(members_of(self._group)) or processes
             samples += 1
-            waited_us = self._waited_us(processes)
-            ended_us = now_us()
-            if waited_us >= LEAST_WAIT_US:
-                self._waits.append((begun_us, ended_us, min(waited_us, ended_us - begun_us)))
-            begun_us = ended_us
-
-    def _waited_us(self, processes: Sequence[int]) -> int:
-        """Since the sample before, all threads together: one may have had to wait for another that waited."""
-        now = {thread: waited for process in processes for thread, waited in waits_of(process)}
-        waited_ns = sum(waited - self._before.get(thread, 0) for thread, waited in now.items())
-        self._before = now
-        return max(0, waited_ns) // 1000
+            now = {thread: waited for process in processes for thread, waited in waits_of(process)} | stolen()
+            self._waits.add(now_us(), [(waited - self._before.get(who, 0)) // 1000 for who, waited in now.items()])
+            self._before = now
 
 
 def longest_wait_us(waits: Iterable[Wait]) -> int:
@@ -131,6 +152,13 @@ def waits_of(process: int) -> Iterator[tuple[str, int]]:
             yield thread.name, int((thread / "schedstat").read_bytes().split()[1])
         except (OSError, IndexError, ValueError):
             continue  # the thread has ended meanwhile
+
+
+def stolen() -> dict[str, int]:
+    """Each processor, and how many nanoseconds it has run for another machine while somebody here wanted it."""
+    lines = Path("/proc/stat").read_text(encoding="ascii").splitlines()
+    processors = (line.split() for line in lines if line.startswith("cpu") and not line.startswith("cpu "))
+    return {fields[0]: int(fields[8]) * TICK_NS for fields in processors}
 
 
 def members_of(group: int) -> Iterator[int]:

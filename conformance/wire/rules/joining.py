@@ -85,7 +85,7 @@ def the_first_round_is_seen_through(history: History) -> Iterator[Finding]:
 def member_id_is_taken_at_once(history: History) -> Iterator[Finding]:
     """MEMBER_ID_REQUIRED: the next JoinGroup carries the id, without waiting, without a callback."""
     bound_ms = history.settings.retry_backoff_ms * IMMEDIATELY
-    for exchange in history.answers("JoinGroup", "MEMBER_ID_REQUIRED"):
+    for exchange in filter(history.was_read, history.answers("JoinGroup", "MEMBER_ID_REQUIRED")):
         answered = exchange.answered_us or 0
         given = exchange.answered(JoinGroupResponse)
         again = history.first("JoinGroup", answered)

@@ -62,7 +62,11 @@ def not_polling_is_noticed(history: History) -> Iterator[Finding]:
 
 @checks("P2", needs="poll_interval pull")
 def polling_keeps_the_membership(history: History) -> Iterator[Finding]:
-    """Who polls, or is blocked in poll, is not taken out of the group."""
+    """Who polls, or is blocked in poll, is not taken out of the group.
+
+    A poll that overruns its timeout is blocked no more: a client may count the interval, which is one between calls
+    (ConsumerConfig, max.poll.interval.ms), from there.
+    """
     limit = history.settings.max_poll_interval_ms
     slack = 2 * history.settings.heartbeat_interval_ms
     for leave in leaves_for_not_polling(history):
@@ -70,7 +74,9 @@ def polling_keeps_the_membership(history: History) -> Iterator[Finding]:
             poll for poll in history.polls if poll.started_us <= leave.sent_us <= (poll.ended_us or history.ends_us)
         ]
         ended = [
-            poll.ended_us for poll in history.polls if poll.ended_us is not None and poll.ended_us <= leave.sent_us
+            min(poll.ended_us, poll.started_us + 1000 * poll.timeout_ms)
+            for poll in history.polls
+            if poll.ended_us is not None and poll.ended_us <= leave.sent_us
         ]
         if inside and (leave.sent_us - inside[0].started_us) / 1000 >= slack:
             yield broken("LeaveGroup although the application is blocked in poll()", leave.sent_us)

@@ -55,11 +55,15 @@ def new_partitions_start_from_the_committed_offset(history: History) -> Iterator
 
 @checks("O6")
 def without_a_commit_the_policy_applies(history: History) -> Iterator[Finding]:
-    """Without a committed offset: auto.offset.reset, here earliest, as ListOffsets says."""
+    """Without a committed offset: auto.offset.reset, here earliest, as ListOffsets says.
+
+    Who has fetched the partition before knows its beginning: each Fetch answer says it (librdkafka rd_kafka_offset_reset).
+    """
     for partition, offset, fetch, assigned_us in first_fetches(history):
         if committed(history, partition, assigned_us, fetch.sent_us) != -1:
             continue
-        listed = listed_offset(history, partition, assigned_us, fetch.sent_us)
+        since_us = 0 if fetched_before(history, partition, assigned_us) else assigned_us
+        listed = listed_offset(history, partition, since_us, fetch.sent_us)
         if listed is None:
             yield broken(
                 f"{partition} has no committed offset, and was fetched without asking for the earliest", fetch.sent_us
@@ -70,6 +74,13 @@ def without_a_commit_the_policy_applies(history: History) -> Iterator[Finding]:
             yield held(
                 f"{partition} has no committed offset and was fetched from the earliest, {listed}", fetch.sent_us
             )
+
+
+def fetched_before(history: History, partition: TopicPartition, at_us: int) -> bool:
+    """Whether a Fetch of the partition has been answered by then."""
+    return any(
+        each.ended_before(at_us) and partition in each.asked(FetchRequest).offsets for each in history.of("Fetch")
+    )
 
 
 def listed_offset(history: History, partition: TopicPartition, from_us: int, to_us: int) -> int | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -15,6 +16,7 @@ from groupspec.conformance.wire.campaign import judged_again
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.console import groups, show
+from groupspec.conformance.wire.history import History
 from groupspec.conformance.wire.incidents import symptoms
 from groupspec.conformance.wire.judging import Outcome, judge_run
 from groupspec.conformance.wire.junit import junit_xml
@@ -89,7 +91,7 @@ def test_what_does_not_come_proves_nothing_when_the_session_ran_out_in_the_stall
 def test_a_stall_of_the_client_is_one_finding_with_its_symptoms_below_it() -> None:
     silent = spoiled(drop_event("partitions_assigned", 900), drop("Heartbeat", 1_000))
     run = result_of(silent)
-    assert symptoms(run) == {"H2": "S3", "H3": "S3"}
+    assert symptoms(run.judgements) == {"H2": "S3", "H3": "S3"}
     [client] = judged_again([run]).clients
     [told] = [group for group in groups(client) if group.rule == "S3"]
     assert told.symptoms == {"H2": 1, "H3": 1}
@@ -98,7 +100,7 @@ def test_a_stall_of_the_client_is_one_finding_with_its_symptoms_below_it() -> No
 
 def test_what_is_broken_one_after_the_other_is_not_one_stall() -> None:
     story = spoiled(drop("Heartbeat", 1_200, 1_700), lambda s: s.close(2_000, 9_000))
-    assert symptoms(result_of(story)) == {}
+    assert symptoms(result_of(story).judgements) == {}
 
 
 def test_many_cases_of_one_rule_are_told_once_the_worst_first() -> None:
@@ -131,11 +133,23 @@ def test_a_harness_that_broke_off_is_told_once(reason: str) -> None:
     assert groups(client) == []
 
 
+def test_the_log_of_a_run_that_is_over_is_not_kept() -> None:
+    logs: list[weakref.ref[History]] = []
+
+    def runs() -> Iterator[CaseResult]:
+        for _ in range(3):
+            run = result_of(stories.eager_rebalance())
+            logs.append(weakref.ref(run.history))
+            yield run
+        assert logs[0]() is None
+
+    assert judged_again(runs()).clients[0].rows[0].runs == 3
+
+
 def test_what_follows_from_an_assignment_thrown_away_is_told_as_its_symptom() -> None:
-    run = result_of(stories.cooperative_rebalance())
     thrown_away = Judgement(Verdict.FAIL, "never handed to the listener", 700_000)
     owns_nothing = Judgement(Verdict.DEVIATION, "JoinGroup says that nothing is owned", 800_000)
     judged = {"S3": thrown_away, "K1": owns_nothing, "O2": owns_nothing}
-    assert symptoms(replace(run, judgements=judged)) == {"K1": "S3", "O2": "S3"}
-    assert symptoms(replace(run, judgements={"K1": owns_nothing})) == {}
-    assert symptoms(replace(run, judgements={"S3": replace(thrown_away, at_us=900_000), "K1": owns_nothing})) == {}
+    assert symptoms(judged) == {"K1": "S3", "O2": "S3"}
+    assert symptoms({"K1": owns_nothing}) == {}
+    assert symptoms({"S3": replace(thrown_away, at_us=900_000), "K1": owns_nothing}) == {}

@@ -266,6 +266,8 @@ ALLOWED: tuple[tuple[str, str, Callable[[], Story], Spoil], ...] = (
     # AbstractRequest.parseRequest does not look behind the last field; a client may end a connection when it likes
     ("W1", "a frame with more than its fields", stories.eager_rebalance, lambda s: s.entries.append(Entry(700_000, "wire", "garbage", "Heartbeat version 3 ends at byte 40, but 41 bytes came"))),
     ("W1", "half a frame", stories.eager_rebalance, lambda s: s.entries.append(Entry(700_000, "wire", "garbage", "the connection ended in the middle of a frame"))),
+    # kafka-python Heartbeat.poll is called by each coordinator.poll(), not when a poll that overran ends
+    ("P2", "the interval is over soon after a poll that overran", stories.expiry, both(lambda s: without(s, lambda e: e.kind.startswith("poll_") and e.at_us < 2_000_000), drop("LeaveGroup"), lambda s: s.poll(310, 1_500), lambda s: s.leave(2_000))),
     # class loading: the first connect is 400 ms after poll_started
     ("P4", "the first poll of a process", stories.eager_rebalance, both(lambda s: without(s, lambda e: e.kind.startswith("poll_")), lambda s: s.poll(0, 900))),
 )  # fmt: skip

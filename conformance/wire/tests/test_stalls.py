@@ -2,9 +2,35 @@
 
 from __future__ import annotations
 
-from groupspec.conformance.wire.stalls import together
+import os
+from pathlib import Path
+
+import pytest
+
+from groupspec.conformance.wire.stalls import Waits, stolen, together
 
 
 def test_what_any_clock_says_counts_once() -> None:
     assert together([(10, 20), (50, 60)], [(15, 30), (60, 70), (90, 95)]) == ((10, 30), (50, 70), (90, 95))
     assert together([], [(1, 2)]) == ((1, 2),)
+
+
+def test_a_wait_that_is_longer_than_its_sample_fills_those_before() -> None:
+    waits = Waits(0)
+    waits.add(50_000, [])
+    waits.add(100_000, [10_000])
+    waits.add(150_000, [70_000, 1_500])
+    assert list(waits) == [(50_000, 100_000, 30_000), (100_000, 150_000, 50_000)]
+
+
+def test_a_wait_from_before_the_first_sample_is_no_concern_of_the_run() -> None:
+    waits = Waits(0)
+    waits.add(50_000, [3_000_000])
+    waits.add(100_000, [0, 900])
+    assert list(waits) == [(0, 50_000, 50_000)]
+
+
+@pytest.mark.skipif(not Path("/proc/stat").exists(), reason="the system does not say: it is not Linux")
+def test_every_processor_says_how_long_it_ran_for_others() -> None:
+    assert len(stolen()) >= len(os.sched_getaffinity(0))
+    assert all(nanoseconds >= 0 for nanoseconds in stolen().values())
