@@ -154,9 +154,9 @@ def waits_of(process: int) -> Iterator[tuple[str, int]]:
             continue  # the thread has ended meanwhile
 
 
-def stolen() -> dict[str, int]:
+def stolen(statistics: Path = Path("/proc/stat")) -> dict[str, int]:
     """Each processor, and how many nanoseconds it has run for another machine while somebody here wanted it."""
-    lines = Path("/proc/stat").read_text(encoding="ascii").splitlines()
+    lines = statistics.read_text(encoding="ascii").splitlines()
     processors = (line.split() for line in lines if line.startswith("cpu") and not line.startswith("cpu "))
     return {fields[0]: int(fields[8]) * TICK_NS for fields in processors}
 
