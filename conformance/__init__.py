@@ -1,1 +1,51 @@
-"""Does X follow the specification? Generated tests, the wire kit, traces."""
+"""Does X follow the specification? Generated tests, the wire kit, traces.
+
+    >>> from groupspec.conformance import judge
+    >>> [client] = judge("reference", ["close-while-stable"]).clients
+    >>> {row.judgement.verdict.value for row in client.rows}
+    {'PASS'}
+
+What is named here is for users; the modules below it may change.
+"""
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from groupspec.conformance.api import check_traces, explain_rebalances, judge
+    from groupspec.conformance.errors import Problem, UsageProblem
+    from groupspec.conformance.vectors.reading import VectorFile, read_vectors, vector_files
+    from groupspec.conformance.wire.verdicts import Verdict
+
+    __version__: str
+
+__all__ = [
+    "Problem",
+    "UsageProblem",
+    "VectorFile",
+    "Verdict",
+    "check_traces",
+    "explain_rebalances",
+    "judge",
+    "read_vectors",
+    "vector_files",
+]
+
+_MODULES = {
+    "Problem": "errors",
+    "UsageProblem": "errors",
+    "VectorFile": "vectors.reading",
+    "Verdict": "wire.verdicts",
+    "read_vectors": "vectors.reading",
+    "vector_files": "vectors.reading",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Imported when it is first asked for: a harness needs the protocol, and none of the kit."""
+    if name == "__version__":
+        return version("groupspec")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'api')}"), name)

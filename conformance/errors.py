@@ -8,6 +8,7 @@ what happened, where, what was allowed, and what to do next, because its reader 
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 
 EXIT_OK = 0
@@ -61,3 +62,10 @@ class InternalProblem(Problem):
     """The kit is in a state that its author thought impossible: exit code 3, to be reported."""
 
     exit_code = EXIT_INTERNAL
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`did you mean 'rebalance'?`, or nothing when no known name is near; case does not count."""
+    by_fold = {candidate.lower(): candidate for candidate in known}
+    close = difflib.get_close_matches(name.lower(), list(by_fold), n=1)
+    return f"did you mean {by_fold[close[0]]!r}?" if close else ""

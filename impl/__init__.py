@@ -1,5 +1,87 @@
-"""A reference implementation of a consumer, written independently of the specification."""
+"""A reference implementation of a consumer, written independently of the specification.
+
+    from groupspec.impl import Consumer
+
+    with Consumer("orders", bootstrap_servers="localhost:9092", group_id="billing") as consumer:
+        while True:
+            for record in consumer.poll(timeout_ms=1000):
+                print(record.partition, record.offset, record.value)
+
+What is named here is for users; the modules below it may change.
+"""
 
 import logging
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from groupspec.impl.consumer import (
+        ConcurrentUseError,
+        Consumer,
+        ConsumerRecord,
+        ForkedConsumerError,
+        RebalanceListener,
+        TopicPartition,
+        WakeupError,
+    )
+    from groupspec.impl.core.errors import (
+        CommitFailedError,
+        ConfigError,
+        ConsumerClosedError,
+        FencedInstanceIdError,
+        GroupAuthorizationError,
+        IllegalStateError,
+        KafkaError,
+        KafkaTimeoutError,
+        NoOffsetForPartitionError,
+        OffsetOutOfRangeError,
+        ProtocolError,
+        RebalanceInProgressError,
+        RetriableCommitFailedError,
+        TopicAuthorizationError,
+        UnreadableRecordsError,
+    )
+    from groupspec.impl.core.messages import OffsetAndMetadata
+
+    __version__: str
+
+__all__ = [
+    "CommitFailedError",
+    "ConcurrentUseError",
+    "ConfigError",
+    "Consumer",
+    "ConsumerClosedError",
+    "ConsumerRecord",
+    "FencedInstanceIdError",
+    "ForkedConsumerError",
+    "GroupAuthorizationError",
+    "IllegalStateError",
+    "KafkaError",
+    "KafkaTimeoutError",
+    "NoOffsetForPartitionError",
+    "OffsetAndMetadata",
+    "OffsetOutOfRangeError",
+    "ProtocolError",
+    "RebalanceInProgressError",
+    "RebalanceListener",
+    "RetriableCommitFailedError",
+    "TopicAuthorizationError",
+    "TopicPartition",
+    "UnreadableRecordsError",
+    "WakeupError",
+]
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # as libraries do: the application chooses what it sees
+
+
+def __getattr__(name: str) -> object:
+    """Imported when it is first asked for: most modules below need no consumer."""
+    if name == "__version__":
+        return version("groupspec")
+    if name in __all__:
+        for home in ("core.errors", "core.messages", "consumer"):
+            module = import_module(f"{__name__}.{home}")
+            if hasattr(module, name):
+                return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

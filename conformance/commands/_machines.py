@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import click
 
-from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.errors import UsageProblem, did_you_mean
 from groupspec.spec.compiler import PROFILES, REBALANCES, Table
 from groupspec.spec.compiler.tables import each_table, whole_tables
 
@@ -57,13 +56,6 @@ def require(name: str, known: Iterable[str], kind: str, where: str = "") -> None
     if name in names:
         return
     raise UsageProblem(f"there is no {kind} {name!r}", where=where, allowed=names, next_step=did_you_mean(name, names))
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`did you mean 'rebalance'?`, or nothing when no known name is near; case does not count."""
-    by_fold = {candidate.lower(): candidate for candidate in known}
-    close = difflib.get_close_matches(name.lower(), list(by_fold), n=1)
-    return f"did you mean {by_fold[close[0]]!r}?" if close else ""
 
 
 def completed(begun: str, known: Iterable[str]) -> list[str]:

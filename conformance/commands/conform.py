@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 from rich.table import Table
 
+from groupspec.conformance.api import judge
 from groupspec.conformance.commands._common import json_option, progress, results, write_json
-from groupspec.conformance.commands._machines import completed, did_you_mean
+from groupspec.conformance.commands._machines import completed
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.outputs import writable_folder, write_text
 from groupspec.conformance.reports.html import conform_page
 from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
-from groupspec.conformance.wire.campaign import Campaign, as_json, judged_again, run_campaign
+from groupspec.conformance.wire.campaign import Campaign, as_json, judged_again
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.client_builds import BUILDS
-from groupspec.conformance.wire.clients import BUILT_IN, IN_PYTHON, Client, find_client
+from groupspec.conformance.wire.clients import BUILT_IN, IN_PYTHON
 from groupspec.conformance.wire.console import show
 from groupspec.conformance.wire.junit import junit_xml
 from groupspec.conformance.wire.protocol import FEATURES
 from groupspec.conformance.wire.recording import judge_recording, load, recordings_in
-from groupspec.conformance.wire.scenario import SCENARIOS, Case, all_cases
+from groupspec.conformance.wire.scenario import SCENARIOS, all_cases, find_cases
 from groupspec.conformance.wire.verdicts import exit_code
 
 
@@ -53,7 +53,10 @@ from groupspec.conformance.wire.verdicts import exit_code
     help="Write an HTML report there, each run's wire log, sequence diagram and trace, and JUnit XML.",
 )
 @click.option(
-    "--judge", is_flag=True, help="Judge recorded runs again: CLIENT... are files or folders that --report wrote."
+    "--judge",
+    "again",
+    is_flag=True,
+    help="Judge recorded runs again: CLIENT... are files or folders that --report wrote.",
 )
 @click.option("--list", "listing", is_flag=True, help="Show the scenarios and the built-in clients.")
 @json_option
@@ -65,7 +68,7 @@ def command(
     confirm: bool,
     seed: int,
     report: Path | None,
-    judge: bool,
+    again: bool,
     listing: bool,
     json_file: Path | None,
 ) -> int:
@@ -87,14 +90,25 @@ def command(
             allowed=[*BUILT_IN, "cmd:COMMAND LINE"],
             next_step="for example `groupspec conform reference`, or `groupspec conform --list`",
         )
-    if judge:
+    if again:
         campaign = _judge_again(clients, report)
     else:
-        judged = [find_client(name) for name in dict.fromkeys(clients)]
-        cases = find_cases(chosen)
-        if report is not None:
-            writable_folder(report)
-        campaign = _run(judged, cases, jobs or 3 * (os.cpu_count() or 2), repeat, confirm, seed, report)
+        with progress("judging", len(set(clients)) * len(find_cases(chosen)) * repeat) as steps:
+
+            def finished(_: CaseResult, more: int) -> None:
+                steps.more(more)
+                steps.done()
+
+            campaign = judge(
+                clients,
+                chosen,
+                jobs=jobs,
+                repeat=repeat,
+                confirm=confirm,
+                seed=seed,
+                report=report,
+                finished=finished,
+            )
     result = as_json(campaign)
     write_json("conform", result, json_file)
     if report is not None:
@@ -109,59 +123,12 @@ def command(
     return exit_code([client.verdicts() for client in campaign.clients])
 
 
-def find_cases(chosen: Sequence[str]) -> list[Case]:
-    """The cases that `--scenario` names; all without it.
-
-    Raises:
-        UsageProblem: there is no such scenario or variant.
-    """
-    cases = all_cases()
-    if not chosen:
-        return cases
-    known = [*SCENARIOS, *(case.id for case in cases)]
-    for identifier in chosen:
-        if not any(identifier in (case.id, case.scenario.id) for case in cases):
-            raise UsageProblem(
-                f"there is no scenario {identifier!r}",
-                allowed=[case.id for case in cases],
-                next_step=did_you_mean(identifier, known) or "`groupspec conform --list` tells what each is about",
-            )
-    return [case for case in cases if case.id in chosen or (case.scenario.id in chosen)]
-
-
 def _judge_again(names: Sequence[str], report: Path | None) -> Campaign:
     """Recorded runs, by the rules as they are now."""
     files = recordings_in([Path(name) for name in names])
     if report is not None:
         writable_folder(report)
     return judged_again((judge_recording(load(file), file) for file in files), report)
-
-
-def _run(
-    clients: Sequence[Client],
-    cases: Sequence[Case],
-    jobs: int,
-    repeat: int,
-    confirm: bool,
-    seed: int,
-    report: Path | None,
-) -> Campaign:
-    with progress("judging", len(clients) * len(cases) * repeat) as steps:
-
-        def finished(_: CaseResult, more: int) -> None:
-            steps.more(more)
-            steps.done()
-
-        return run_campaign(
-            clients,
-            cases,
-            jobs=jobs,
-            repeat=repeat,
-            confirm=confirm,
-            seed=seed,
-            report=report,
-            finished=finished,
-        )
 
 
 def _list(json_file: Path | None) -> None:

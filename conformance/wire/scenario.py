@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
+from groupspec.conformance.errors import UsageProblem, did_you_mean
 from groupspec.conformance.wire.protocol import FEATURES
 from groupspec.spec.rules import RULES
 
@@ -135,3 +136,23 @@ class Case:
 def all_cases() -> list[Case]:
     """Every scenario in every way."""
     return [Case(each, variant) for each in SCENARIOS.values() for variant in each.variants]
+
+
+def find_cases(chosen: Sequence[str]) -> list[Case]:
+    """The cases of these ids, of scenarios or of one variant each; all if there are none.
+
+    Raises:
+        UsageProblem: there is no such scenario or variant.
+    """
+    cases = all_cases()
+    if not chosen:
+        return cases
+    known = [*SCENARIOS, *(case.id for case in cases)]
+    for identifier in chosen:
+        if not any(identifier in (case.id, case.scenario.id) for case in cases):
+            raise UsageProblem(
+                f"there is no scenario {identifier!r}",
+                allowed=[case.id for case in cases],
+                next_step=did_you_mean(identifier, known) or "`groupspec conform --list` tells what each is about",
+            )
+    return [case for case in cases if case.id in chosen or (case.scenario.id in chosen)]

@@ -1,0 +1,113 @@
+"""The kit as a library: what the commands `conform`, `trace check` and `trace why` do, as functions with results."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from groupspec.conformance.outputs import writable_folder
+from groupspec.conformance.traces.dialects import Clock
+from groupspec.conformance.traces.dialects.reading import log_files
+from groupspec.conformance.traces.why import Answer, Question, explain_logs
+from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
+from groupspec.conformance.wire.campaign import Campaign, run_campaign
+from groupspec.conformance.wire.case_run import CaseResult
+from groupspec.conformance.wire.clients import find_client
+from groupspec.conformance.wire.scenario import find_cases
+
+if TYPE_CHECKING:
+    from groupspec.conformance.traces.engine import Verdict
+
+StrPath = str | os.PathLike[str]
+
+
+def judge(
+    clients: str | Iterable[str],
+    scenarios: Sequence[str] = (),
+    *,
+    jobs: int | None = None,
+    repeat: int = 1,
+    confirm: bool = True,
+    seed: int = 0,
+    report: StrPath | None = None,
+    finished: Callable[[CaseResult, int], None] = lambda *_: None,
+) -> Campaign:
+    """Judges Kafka clients over TCP, rule by rule, against a scripted broker on loopback (`groupspec conform`).
+
+    Args:
+        clients: Built-in names, or `cmd:COMMAND LINE` of a program that speaks the harness protocol (wire/PROTOCOL.md).
+        scenarios: Ids of scenarios (`first-join`), or of one variant each (`first-join/poll-5`); all if there are none.
+        jobs: Runs at the same time; None: three for each processor.
+        repeat: Runs of each case.
+        confirm: Run a case again in which a rule was broken, until that is certain or flaps.
+        seed: Draws the order of the runs.
+        report: A folder for wire logs and sequence diagrams; None: none are written.
+        finished: Called after each run with its result and how many more runs it has made necessary.
+
+    Returns:
+        For each client its rows: case, rule, verdict with reason, how many of the runs, and how to run it again.
+
+    Raises:
+        UsageProblem: there is no such client or scenario, or the folder cannot be written.
+    """
+    judged = [find_client(name) for name in dict.fromkeys([clients] if isinstance(clients, str) else clients)]
+    cases = find_cases(scenarios)
+    folder = None if report is None else Path(report)
+    if folder is not None:
+        writable_folder(folder)
+    return run_campaign(
+        judged,
+        cases,
+        jobs=jobs or 3 * (os.cpu_count() or 2),
+        repeat=repeat,
+        confirm=confirm,
+        seed=seed,
+        report=folder,
+        finished=finished,
+    )
+
+
+def explain_rebalances(
+    group: str, paths: StrPath | Iterable[StrPath], *, time_zone: str = "UTC", max_poll_interval_ms: int = 300_000
+) -> Answer:
+    """Says why a group rebalanced, from the logs of the broker that coordinates it (`groupspec trace why`).
+
+    Args:
+        group: The group's id.
+        paths: Log files, also .gz, or folders of them.
+        time_zone: The one that the logs print.
+        max_poll_interval_ms: That of the members, which logs do not say.
+
+    Returns:
+        `explanation.rebalances`, each with its cause and the lines that prove it; `logs.doubts()`, what was not understood.
+
+    Raises:
+        UsageProblem: no path is a log that can be explained, or none names the group.
+        zoneinfo.ZoneInfoNotFoundError: there is no such time zone.
+    """
+    files = log_files(_paths(paths))
+    return explain_logs(Question(group, max_poll_interval_ms), files, Clock(ZoneInfo(time_zone)))
+
+
+def check_traces(paths: StrPath | Iterable[StrPath]) -> Verdict:
+    """Checks recorded traces on this machine, without Spark (`groupspec trace check`); needs the extra `spark` all the same.
+
+    Args:
+        paths: NDJSON (also .gz) or Parquet files, folders of them, or a folder that `groupspec trace ingest` wrote.
+
+    Returns:
+        `violations` of rules; faults of the `recording`; `notices`; and whether it is `incomplete`.
+
+    Raises:
+        UsageProblem: a path cannot be read, or a layout is not as its ingest left it.
+    """
+    from groupspec.conformance.traces import engine, inputs
+
+    return engine.check(inputs.named([str(path) for path in _paths(paths)]))
+
+
+def _paths(paths: StrPath | Iterable[StrPath]) -> list[Path]:
+    return [Path(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]

@@ -1,0 +1,148 @@
+"""The kit inside a client's own pytest run. Loaded by pytest itself, where groupspec is installed.
+
+In `pyproject.toml` the client, a built-in name or a program that speaks the harness protocol (wire/PROTOCOL.md):
+
+    [tool.pytest.ini_options]
+    groupspec_client = "cmd:./build/my-harness"
+
+One test for each case of the kit, or of the scenarios that the marker names; `allowed` are rules that may be broken:
+
+    @pytest.mark.groupspec("first-join", "rebalance-eager", allowed=["H2"])
+    def test_my_client(groupspec_client, groupspec_case):
+        groupspec_client.check(groupspec_case)
+
+And one test for each run of the vectors, for a client whose core does no input or output of its own:
+
+    @pytest.mark.groupspec_vectors("member", "cooperative")
+    def test_my_core(groupspec_run):
+        core = MyCore(groupspec_run.config)
+        for step in groupspec_run.steps:
+            assert core.receive(step.event) == step.sent
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from groupspec.conformance.vectors.reading import Step, VectorFile
+    from groupspec.conformance.wire.campaign import Row
+    from groupspec.spec.terms import Value
+
+CLIENT = "groupspec_client"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The client, on the command line or in the ini-file."""
+    what = "the client that groupspec judges: a built-in name, or cmd:COMMAND LINE"
+    parser.getgroup("groupspec").addoption("--groupspec-client", dest=CLIENT, metavar="CLIENT", help=what)
+    parser.addini(CLIENT, what)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The markers."""
+    config.addinivalue_line("markers", "groupspec(*scenarios, allowed=()): these of the kit; these rules may be broken")
+    config.addinivalue_line("markers", "groupspec_vectors(subject, rebalance='any'): each run of these vectors")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test for each case, or each run of the vectors."""
+    if "groupspec_case" in metafunc.fixturenames:
+        from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
+        from groupspec.conformance.wire.scenario import find_cases
+
+        marker = metafunc.definition.get_closest_marker("groupspec")
+        metafunc.parametrize("groupspec_case", [case.id for case in find_cases(marker.args if marker else ())])
+    if "groupspec_run" in metafunc.fixturenames:
+        marker = metafunc.definition.get_closest_marker("groupspec_vectors")
+        runs = list(vector_runs(*marker.args, **marker.kwargs) if marker else vector_runs("member", "eager"))
+        metafunc.parametrize("groupspec_run", runs, ids=str)
+
+
+@dataclass(frozen=True)
+class VectorRun:
+    """Two transitions of one machine that fire one after the other, and the way there and back.
+
+    Attributes:
+        rows: The two rows.
+        config: The configuration of the member.
+        steps: From before the first event: each with its event, and what must be sent on it, in order.
+    """
+
+    rows: tuple[str, str]
+    config: Mapping[str, Value]
+    steps: tuple[Step, ...]
+
+    def __str__(self) -> str:
+        return " > ".join(self.rows)
+
+
+def vector_runs(subject: str, rebalance: str = "any") -> Iterable[VectorRun]:
+    """Every run of the vectors that ship with groupspec.
+
+    Raises:
+        UsageProblem: there are none of that subject and protocol.
+    """
+    from groupspec.conformance.vectors.reading import read_vectors, vector_files
+
+    [*found] = (file for file in vector_files() if file.name.startswith(f"{subject}.{rebalance}."))
+    if not found:
+        known = [file.name.removesuffix(".deployed.ndjson.gz") for file in vector_files()]
+        raise pytest.UsageError(f"there are no vectors {subject}.{rebalance}; there are: {', '.join(known)}")
+    vectors: VectorFile = read_vectors(found[0])
+    return (VectorRun(p.rows, vectors.states[p.start].config, (*p.run, *(p.back or ()))) for p in vectors.pairs)
+
+
+@dataclass(frozen=True)
+class ClientUnderTest:
+    """A client, to be judged case by case.
+
+    Attributes:
+        name: A built-in name, or cmd:COMMAND LINE.
+        allowed: Rules that it may break.
+    """
+
+    name: str
+    allowed: frozenset[str] = field(default_factory=frozenset)
+
+    def check(self, case: str) -> list[Row]:
+        """Runs one case, and again if a rule was broken, until that is certain or flaps.
+
+        Returns:
+            Its verdicts, one for each rule.
+
+        Raises:
+            AssertionError: a rule was broken that is not allowed to be, or nothing was judged.
+            UsageProblem: there is no such client or case.
+        """
+        from groupspec.conformance import judge
+        from groupspec.conformance.wire.verdicts import BROKEN, Verdict
+
+        [client] = judge(self.name, [case], jobs=1).clients
+        rows = list(client.rows)
+        broken = [row for row in rows if row.judgement.verdict in BROKEN and row.rule not in self.allowed]
+        if broken:
+            raise AssertionError("\n".join(_told(row) for row in broken))
+        if {row.judgement.verdict for row in rows} == {Verdict.UNSUPPORTED}:
+            pytest.skip(rows[0].judgement.reason)
+        if not {row.judgement.verdict for row in rows} & {Verdict.PASS, *BROKEN}:
+            raise AssertionError(f"nothing was judged: {rows[0].judgement.reason}")
+        return rows
+
+
+def _told(row: Row) -> str:
+    return f"{row.judgement.verdict.value} {row.rule}: {row.judgement.reason}\n  replay: {row.replay}"
+
+
+@pytest.fixture
+def groupspec_client(request: pytest.FixtureRequest) -> ClientUnderTest:
+    """The client that --groupspec-client or the ini-file names."""
+    name = request.config.getoption(CLIENT) or request.config.getini(CLIENT)
+    if not name:
+        raise pytest.UsageError("no client: set groupspec_client in the ini-file, or give --groupspec-client CLIENT")
+    marker = request.node.get_closest_marker("groupspec")
+    return ClientUnderTest(name, frozenset(marker.kwargs.get("allowed", ()) if marker else ()))
