@@ -311,11 +311,15 @@ def _crashes(runs: Mapping[Case, Sequence[_Finished]]) -> Iterator[Crash]:
 
 
 def how_it_broke_off(run: CaseResult) -> str:
-    """Why the process or the harness ended before the story did; "" if it did not."""
+    """Why the process or the harness ended before the story did; "" if it did not.
+
+    Once the kit has missed something it tells no more of the story, and ends the process itself: that is no crash.
+    """
     if run.outcome.inconclusive:
         return run.outcome.inconclusive
-    ended = next((entry.text for entry in run.entries if entry.kind == "client_ended"), "")
-    return ended if run.outcome.missed_rule else ""
+    missed_us = run.history.milestone("missed") or run.history.ends_us
+    ended = (entry.text for entry in run.entries if entry.kind == "client_ended" and entry.at_us <= missed_us)
+    return next(ended, "") if run.outcome.missed_rule else ""
 
 
 def _at_ms(run: _Finished, judgement: Judgement) -> float | None:

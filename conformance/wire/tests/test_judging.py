@@ -133,6 +133,15 @@ def test_a_harness_that_broke_off_is_told_once(reason: str) -> None:
     assert groups(client) == []
 
 
+@pytest.mark.parametrize(("ended_ms", "told"), [(1_500, ["ended by SIGSEGV"]), (2_100, [])])
+def test_a_process_that_the_kit_ends_has_not_crashed(ended_ms: int, told: list[str]) -> None:
+    story = stories.eager_rebalance()
+    story.entries.append(Entry(2_050_000, "kit", "milestone", "missed"))
+    story.entries.append(Entry(1000 * ended_ms, "kit", "client_ended", "ended by SIGSEGV"))
+    run = result_of(story, Outcome("S3", "partitions_assigned did not come", missed_since_us=1_000_000))
+    assert [crash.reason for crash in judged_again([run]).clients[0].crashes] == told
+
+
 def test_the_log_of_a_run_that_is_over_is_not_kept() -> None:
     logs: list[weakref.ref[History]] = []
 
