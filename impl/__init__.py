@@ -11,7 +11,6 @@ What is named here is for users; the modules below it may change.
 """
 
 import logging
-from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -80,8 +79,8 @@ def __getattr__(name: str) -> object:
     if name == "__version__":
         return version("groupspec")
     if name in __all__:
-        for home in ("core.errors", "core.messages", "consumer"):
-            module = import_module(f"{__name__}.{home}")
-            if hasattr(module, name):
-                return getattr(module, name)
+        from groupspec.impl import consumer
+        from groupspec.impl.core import errors, messages
+
+        return next(getattr(home, name) for home in (errors, messages, consumer) if hasattr(home, name))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

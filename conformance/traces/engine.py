@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from groupspec.conformance.errors import InternalProblem, UsageProblem
 from groupspec.conformance.traces import inputs, layout
+from groupspec.conformance.traces.arrow_schema import ARROW_SCHEMA
 from groupspec.conformance.traces.columns import TableChecker
 from groupspec.conformance.traces.inputs import LeftOut
 from groupspec.conformance.traces.limits import machine_limits
@@ -28,7 +29,6 @@ from groupspec.conformance.traces.projection_cache import load
 from groupspec.conformance.traces.quarantine import Quarantined
 from groupspec.conformance.traces.reading import CHUNK_BYTES, Chunk, ChunkReport, Parsed, numbered, pack, plan
 from groupspec.conformance.traces.reading import parse as parse_chunks
-from groupspec.conformance.traces.schema import ARROW_SCHEMA
 from groupspec.conformance.traces.trace_rules import KINDS, Violation
 from groupspec.conformance.traces.workspace import Workspace, workspace
 

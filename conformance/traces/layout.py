@@ -29,10 +29,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.traces.arrow_schema import ARROW_SCHEMA
 from groupspec.conformance.traces.inputs import LAYOUT_FILE, LeftOut
 from groupspec.conformance.traces.quarantine import Quarantined
 from groupspec.conformance.traces.reading import BUCKET_KEY, ROW_GROUP_ROWS
-from groupspec.conformance.traces.schema import ARROW_SCHEMA, LAYOUT_VERSION
+from groupspec.conformance.traces.schema import LAYOUT_VERSION
 
 QUARANTINE_FILE: Final = "_quarantine.parquet"
 DEFAULT_BUCKETS: Final = 16

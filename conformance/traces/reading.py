@@ -24,10 +24,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.traces.arrow_schema import ARROW_SCHEMA, plain
 from groupspec.conformance.traces.gunzip import Damage, unpack
 from groupspec.conformance.traces.inputs import Input, Kind, lone_bucket
 from groupspec.conformance.traces.quarantine import BadLine, Quarantined, check_detail, excerpt, parse_line
-from groupspec.conformance.traces.schema import ARROW_SCHEMA, EVENT_CODES, TraceLine, plain
+from groupspec.conformance.traces.schema import EVENT_CODES, TraceLine
 
 CHUNK_BYTES: Final = 16 * 1024 * 1024
 EXACT_BYTES: Final = 32 * 1024

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import msgspec
-import pyarrow as pa
 from msgspec import Meta
 
 VERSION: Final = 1
@@ -143,36 +142,6 @@ class AnswerDetail(msgspec.Struct, gc=False, frozen=True):
     """What the kernel reads in the detail of an answer: whether the member itself took it as late (rule J9)."""
 
     late: object = None
-
-
-# Strings are dictionary encoded: a trace repeats few of them very often.
-_TEXT: Final = pa.dictionary(pa.int32(), pa.string())
-
-
-def plain(kind: pa.DataType) -> pa.DataType:
-    """The type of a column before it is dictionary encoded."""
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-ARROW_SCHEMA: Final = pa.schema(
-    [
-        pa.field("run", _TEXT, nullable=False),
-        pa.field("group", _TEXT, nullable=False),
-        pa.field("member", _TEXT, nullable=False),
-        pa.field("seq", pa.int64(), nullable=False),
-        pa.field("at_us", pa.int64(), nullable=False),
-        pa.field("source", _TEXT, nullable=False),
-        pa.field("event", _TEXT, nullable=False),
-        pa.field("event_code", pa.int8(), nullable=False),
-        pa.field("error", _TEXT, nullable=True),
-        pa.field("generation", pa.int32(), nullable=False),
-        pa.field("member_id", _TEXT, nullable=False),
-        pa.field("partitions", pa.list_(pa.string()), nullable=False),
-        pa.field("process", _TEXT, nullable=False),
-        pa.field("detail", pa.string(), nullable=True),
-    ],
-    metadata={"groupspec.trace.version": str(VERSION)},
-)
 
 
 def json_schema() -> dict[str, object]:

@@ -29,7 +29,7 @@ def test_what_is_allowed_is_what_the_table_has_a_transition_for(key: tuple[str, 
             assert machine.step(state, event).row in machine.rows(state.name, event)
 
 
-def test_J3_a_member_id_is_taken_with_the_next_join() -> None:
+def test_a_member_id_is_taken_with_the_next_join() -> None:
     rebalance = load_machine("rebalance", "eager")
     joining = rebalance.state("PREPARING_REBALANCE", coordinator_known=True, subscribed=True, polled=True)
     step = rebalance.step(joining, "join_member_id_required")

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.traces import layout, reading
+from groupspec.conformance.traces.arrow_schema import ARROW_SCHEMA
 from groupspec.conformance.traces.inputs import find_files
 from groupspec.conformance.traces.quarantine import REASONS, BadLine, Quarantined, parse_line
 from groupspec.conformance.traces.reading import decode_all, numbered, pack, parse, plan, to_table
-from groupspec.conformance.traces.schema import ARROW_SCHEMA, TraceLine
+from groupspec.conformance.traces.schema import TraceLine
 from groupspec.conformance.traces.tests.recordings import SAMPLES
 
 GOOD = {
