@@ -1,12 +1,14 @@
-"""Every committed file that is generated: where it lies, who makes it, and when it is stale.
+"""Every file that is generated: where it lies, who makes it, and when it is stale.
 
-One list, `generated_files()`. A part that commits something it generates adds its own to it, and `groupspec generate`
-writes it, `groupspec generate --check` compares it, and a test does the same. Nothing generated is edited by hand.
+One list, `generated_files()`. A part that generates something adds its own to it, and `groupspec generate` writes it,
+`groupspec generate --check` compares it, and a test does the same. Nothing generated is edited by hand. What few people read is
+not committed, only its hash is (`generated/hashes.json`): a changed row touches one line there, and no hundred files.
 """
 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import zlib
 from collections.abc import Callable, Iterator
@@ -17,7 +19,7 @@ from typing import Final, Literal, TypeAlias
 
 from groupspec import conformance, diagrams
 from groupspec.conformance.engines import counts as model_counts
-from groupspec.conformance.engines.texts import model_texts
+from groupspec.conformance.engines.texts import COMMITTED, model_texts
 from groupspec.conformance.findings import runs
 from groupspec.conformance.held import files as held_files
 from groupspec.conformance.held.matrix import kill_matrix
@@ -46,7 +48,7 @@ Folder: TypeAlias = Literal["conformance", "diagrams"]
 
 @dataclass(frozen=True)
 class GeneratedFile:
-    """One committed file.
+    """One generated file.
 
     Attributes:
         folder: Which of the top folders it lies in.
@@ -54,6 +56,7 @@ class GeneratedFile:
         produce: Makes its text.
         is_current: Whether a text that lies there is what it should be. None: it must equal what `produce` makes.
         reasons: Why a text that lies there is not what it should be, where that is more than "it differs".
+        committed: Whether the file is; otherwise its hash.
     """
 
     folder: Folder
@@ -61,6 +64,7 @@ class GeneratedFile:
     produce: Callable[[], str]
     is_current: Callable[[str], bool] | None = None
     reasons: Callable[[str], list[str]] | None = None
+    committed: bool = True
 
     @property
     def path(self) -> str:
@@ -105,21 +109,21 @@ def folder_path(folder: Folder) -> Path:
 
 
 def generated_files() -> Iterator[GeneratedFile]:
-    """Every generated file that is committed."""
+    """Every generated file."""
+    yield GeneratedFile("conformance", "generated/hashes.json", _hashes, reasons=_other_hashes)
+    yield from _hashed_files()
     for table in each_table():
-        yield GeneratedFile("diagrams", f"generated/{table.label}.dot", partial(dot, table))
-        yield GeneratedFile(
-            "diagrams", f"generated/{table.label}.svg", partial(_svg, table), partial(_svg_is_current, table)
-        )
+        name = f"generated/{table.label}.svg"
+        yield GeneratedFile("diagrams", name, partial(_svg, table), partial(_svg_is_current, table))
         yield GeneratedFile("diagrams", f"generated/{table.label}.md", partial(matrix_markdown, table))
-        yield GeneratedFile("conformance", f"generated/tables/{table.label}.json", partial(_table, table))
     yield GeneratedFile("conformance", "generated/tables/schema.json", _table_schema)
     yield GeneratedFile("conformance", "generated/expiry.md", expiry_markdown)
     yield GeneratedFile("conformance", "generated/judges.md", judges_markdown)
     for theorem in THEOREMS.values():
         yield GeneratedFile("diagrams", f"generated/time/{theorem.id}.svg", partial(boundary_svg, theorem))
-    for name, produce in model_texts():
-        yield GeneratedFile("conformance", name, produce)
+    for model, name, produce in model_texts():
+        if model == COMMITTED:
+            yield GeneratedFile("conformance", name, produce)
     yield GeneratedFile("conformance", MODELS, _models, model_counts.is_current)
     yield GeneratedFile("conformance", MODELS.replace(".json", ".md"), _models_page)
     for run in runs.runs():
@@ -149,6 +153,30 @@ def generated_files() -> Iterator[GeneratedFile]:
             is_current = partial(making.is_current, subject, rebalance)
             name = f"vectors/data/{making.file_name(subject, rebalance)}"
             yield GeneratedFile("conformance", name, produce, is_current)
+
+
+def _hashed_files() -> Iterator[GeneratedFile]:
+    """Those that are not committed."""
+    for table in each_table():
+        name = f"generated/tables/{table.label}.json"
+        yield GeneratedFile("conformance", name, partial(_table, table), committed=False)
+        yield GeneratedFile("diagrams", f"generated/{table.label}.dot", partial(dot, table), committed=False)
+    for model, name, produce in model_texts():
+        if model != COMMITTED:
+            yield GeneratedFile("conformance", name, produce, committed=False)
+
+
+def _hashes() -> str:
+    return _json({file.path: hashlib.sha256(file.data()).hexdigest() for file in _hashed_files()})
+
+
+def _other_hashes(text: str) -> list[str]:
+    """Which files have another hash than a text that lies there says."""
+    try:
+        there, made = json.loads(text), json.loads(_hashes())
+    except json.JSONDecodeError as problem:
+        return [f"it is no JSON: {problem}"]
+    return [f"the hash of {path}" for path in sorted({*there, *made}) if there.get(path) != made.get(path)]
 
 
 MODELS = "generated/models.json"
@@ -213,4 +241,4 @@ def _scores() -> str:
 
 def _scores_markdown() -> str:
     file = folder_path("conformance") / SCORES
-    return scores_markdown(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else ""
+    return scores_markdown(score_files.read_scores(file.read_text(encoding="utf-8"))) if file.is_file() else ""

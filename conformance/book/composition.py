@@ -119,7 +119,7 @@ def _whole_doc(model: Model) -> str:
 
 
 def _texts(model: Model) -> tuple[str, ...]:
-    """Where the same model is committed for other engines."""
+    """Where `groupspec generate` writes the same model for other engines."""
     if model.name not in models() or model.sizes["members"] > MOST_MEMBERS:
         return ()
     return f"conformance/generated/tla/{module_name(model)}.tla", f"conformance/generated/promela/{model.name}.pml"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from groupspec import conformance
+from groupspec.conformance.scores.files import committed
 
 _GENERATED: Final = Path(conformance.__path__[0]) / "generated"
 
@@ -17,8 +17,8 @@ _GENERATED: Final = Path(conformance.__path__[0]) / "generated"
 @cache
 def notices() -> Mapping[str, str]:
     """Property to how many changed rows of the tables it notices, in words."""
-    file = _GENERATED / "scores.json"
-    rows = json.loads(file.read_text(encoding="utf-8"))["mutants"] if file.is_file() else []
+    scores = committed()
+    rows = scores["mutants"] if scores else []
     noticed = Counter(name for row in rows for name in row["by"])
     alone = Counter(row["by"][0] for row in rows if len(row["by"]) == 1)
     return {name: _said(count, alone[name]) for name, count in noticed.items()}

@@ -1,6 +1,7 @@
-"""The models as TLA+ and Promela, as they are committed: for readers, and for who has TLC or SPIN but not this project.
+"""The models as TLA+ and Promela: for readers, and for who has TLC or SPIN.
 
-Groups of three members are left out: their texts say the same with other numbers, and are made when they are needed.
+One of them is committed, to be read; of the others the hashes, and `groupspec generate` writes them. Groups of three members are
+left out: their texts say the same with other numbers, and are made when they are needed.
 """
 
 from __future__ import annotations
@@ -16,22 +17,24 @@ from groupspec.spec.compiler.tla_liveness import tla_liveness, tla_liveness_conf
 from groupspec.spec.compiler.tla_names import live_module_name
 
 MOST_MEMBERS = 2
+COMMITTED = "base-eager-deployed-2"
+"""The model whose texts are committed."""
 
 
-def model_texts() -> Iterator[tuple[str, Callable[[], str]]]:
-    """Each committed file: its path in `conformance`, and what makes its text."""
+def model_texts() -> Iterator[tuple[str, str, Callable[[], str]]]:
+    """Each file: the model's name, its path in `conformance`, and what makes its text."""
     for name in composition.models():
         model = _model(name)
         if name.startswith("base-") and model.sizes["members"] > MOST_MEMBERS:
             continue
         module = f"generated/tla/{module_name(model)}"
-        yield f"{module}.tla", partial(_text, tla, name)
-        yield f"{module}.cfg", partial(_text, tla_config, name)
+        yield name, f"{module}.tla", partial(_text, tla, name)
+        yield name, f"{module}.cfg", partial(_text, tla_config, name)
         if any(claim.kind == "leads_to" for claim in model.properties):
             live = f"generated/tla/{live_module_name(model)}"
-            yield f"{live}.tla", partial(_text, tla_liveness, name)
-            yield f"{live}.cfg", partial(_text, tla_liveness_config, name)
-        yield f"generated/promela/{name}.pml", partial(_text, promela, name)
+            yield name, f"{live}.tla", partial(_text, tla_liveness, name)
+            yield name, f"{live}.cfg", partial(_text, tla_liveness_config, name)
+        yield name, f"generated/promela/{name}.pml", partial(_text, promela, name)
 
 
 @cache
@@ -39,5 +42,6 @@ def _model(name: str) -> Model:
     return composition.models()[name]()
 
 
+@cache
 def _text(write: Callable[[Model], str], name: str) -> str:
     return write(_model(name))

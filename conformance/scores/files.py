@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from groupspec.conformance.scores.trials import trials, tried
 
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 COMMITTED: Final = Path(__file__).resolve().parent.parent / "generated" / "scores.json"
 MACHINES: Final = ("timeouts", "rebalance", "connection", "subscription", "commit", "broker_group")
 FATES: Final = ("killed", "survived", "equivalent", "idle", "undecided", "untried")
@@ -44,7 +44,6 @@ def computed(
         for name in models
     }
     return {
-        "format": FORMAT_VERSION,
         "every": every,
         "models": models,
         "mutants": [r for name in models for r in rows[name]],
@@ -52,33 +51,59 @@ def computed(
 
 
 def scores_text(data: Mapping[str, Any]) -> str:
-    """As it is committed: one mutant a line."""
-    lines = ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in data["mutants"])
-    head = ",\n".join(f" {json.dumps(name)}: {json.dumps(data[name])}" for name in ("format", "every", "models"))
-    return f'{{\n{head},\n "mutants": [\n{lines}\n ]\n}}\n'
+    """As it is committed: one mutant a line, with its model, its fate and the properties by their numbers."""
+    models, properties = list(data["models"]), sorted({name for row in data["mutants"] for name in row["by"]})
+    number = {name: index for index, name in enumerate(properties)}
+    rows = [
+        [models.index(row["model"]), row["id"], row["fate"], [number[name] for name in row["by"]]]
+        for row in data["mutants"]
+    ]
+    head = {"format": FORMAT_VERSION, "every": data["every"], "models": data["models"], "properties": properties}
+    lines = ",\n".join("  " + json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows)
+    return f'{json.dumps(head, indent=1)[:-2]},\n "mutants": [\n{lines}\n ]\n}}\n'
+
+
+def read_scores(text: str) -> dict[str, Any]:
+    """Committed scores: for each mutant its model, id, machine, operator, fate, and the properties that notice it.
+
+    Raises:
+        ValueError: it is no JSON, or of another format.
+    """
+    data = json.loads(text)
+    if not isinstance(data, dict) or data.get("format") != FORMAT_VERSION:
+        raise ValueError("it has another format")
+    models, properties = list(data["models"]), data["properties"]
+    return {
+        "every": data["every"],
+        "models": data["models"],
+        "mutants": [
+            {
+                "model": models[model],
+                "id": name,
+                "machine": name.split("/")[0],
+                "operator": name.split("/")[2],
+                "fate": fate,
+                "by": [properties[number] for number in by],
+            }
+            for model, name, fate, by in data["mutants"]
+        ],
+    }
 
 
 def committed() -> dict[str, Any] | None:
     """What is committed; None if nothing is, or nothing that can be read."""
     try:
-        data = json.loads(COMMITTED.read_text(encoding="utf-8"))
-    except (FileNotFoundError, json.JSONDecodeError):
+        return read_scores(COMMITTED.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
         return None
-    return None if _unreadable(data) else data
-
-
-def _unreadable(data: object) -> bool:
-    return not isinstance(data, dict) or data.get("format") != FORMAT_VERSION
 
 
 def problems(text: str) -> list[str]:
     """Why committed scores are not what they should be; nothing if they are."""
     try:
-        data = json.loads(text)
-    except json.JSONDecodeError as problem:
-        return [f"scores.json can't be read: {problem}"]
-    if _unreadable(data):
-        return ["scores.json has another format: groupspec verify --scores"]
+        data = read_scores(text)
+    except ValueError as problem:
+        return [f"scores.json can't be read: {problem}: groupspec verify --scores"]
     expected = {trial.subject.name: trial.hash for trial in trials()}
     return [
         f"{name}: its tables, mutants or properties have changed since its scores were computed: groupspec verify --scores"

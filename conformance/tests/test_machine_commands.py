@@ -151,7 +151,6 @@ def test_what_is_committed_is_what_the_specification_generates(tmp_path: Path, c
 QUICKLY_MADE = (
     "diagrams/generated/rebalance.",
     "diagrams/generated/timeouts.",
-    "conformance/generated/tables/",
     "conformance/generated/feasible/subscription.",
 )
 
@@ -159,7 +158,11 @@ QUICKLY_MADE = (
 @pytest.fixture
 def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The committed files that are quickly made, copied to where a test may spoil them."""
-    quick = [g for g in generate.generated_files() if g.path.startswith(QUICKLY_MADE) and g.path.count("/") < 4]
+    quick = [
+        g
+        for g in generate.generated_files()
+        if g.committed and g.path.startswith(QUICKLY_MADE) and g.path.count("/") < 4
+    ]
     for file in quick:
         (tmp_path / file.path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file.file(), tmp_path / file.path)
@@ -172,9 +175,7 @@ def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     "name",
     [
-        "diagrams/generated/rebalance.eager.deployed.dot",
         "diagrams/generated/rebalance.eager.deployed.md",
-        "conformance/generated/tables/rebalance.eager.deployed.json",
         "conformance/generated/feasible/subscription.eager.deployed.json",
     ],
 )
@@ -197,19 +198,43 @@ def test_an_svg_of_another_version_of_the_machine_is_stale(copied: Path, capsys:
 
 
 def test_a_missing_file_and_one_that_nothing_generates_are_named(copied: Path, capsys: Captured) -> None:
-    (copied / "diagrams/generated/timeouts.eager.deployed.dot").rename(copied / "diagrams/generated/old.dot")
+    (copied / "diagrams/generated/timeouts.eager.deployed.md").rename(copied / "diagrams/generated/old.md")
     assert cli.main(["generate", "--check"]) == 1
     told = capsys.readouterr().out
-    assert "stale: diagrams/generated/timeouts.eager.deployed.dot" in told
+    assert "stale: diagrams/generated/timeouts.eager.deployed.md" in told
     assert "nothing generates this" in told
-    assert "old.dot" in told
+    assert "old.md" in told
 
 
-@pytest.mark.parametrize("label", [table.label for table in each_table()])
-def test_a_committed_table_keeps_the_committed_schema(label: str) -> None:
-    folder = generate.folder_path("conformance") / "generated" / "tables"
-    schema = json.loads((folder / "schema.json").read_text())
-    jsonschema.validate(json.loads((folder / f"{label}.json").read_text()), schema)
+def test_a_changed_hash_is_named_and_its_file_is_written_though_it_is_not_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    wanted = ("conformance/generated/hashes.json", "conformance/generated/tables/timeouts.eager.deployed.json")
+    files = [file for file in generate.generated_files() if file.path in wanted]
+    table = next(file for file in files if not file.committed)
+    monkeypatch.setattr(generate, "_hashed_files", lambda: iter([table]))
+    monkeypatch.setattr(generate, "folder_path", lambda folder: tmp_path / folder)
+    for module in (generate, generate_command):
+        monkeypatch.setattr(module, "generated_files", lambda: iter(files))
+    assert cli.main(["generate"]) == 0
+    assert table.file().read_bytes() == table.data()
+    table.file().unlink()
+    assert cli.main(["generate", "--check"]) == 0
+    hashes = tmp_path / wanted[0]
+    hashes.write_text(hashes.read_text().replace('": "', '": "0'))
+    capsys.readouterr()
+    assert cli.main(["generate", "--check"]) == 1
+    assert f"the hash of {wanted[1]}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "table",
+    [file for file in generate.generated_files() if "/tables/" in file.path and not file.committed],
+    ids=lambda file: Path(file.name).stem,
+)
+def test_a_table_keeps_the_committed_schema(table: generate.GeneratedFile) -> None:
+    schema = json.loads((generate.folder_path("conformance") / "generated/tables/schema.json").read_text())
+    jsonschema.validate(json.loads(table.data()), schema)
 
 
 # explain

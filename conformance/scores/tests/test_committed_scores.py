@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from typing import Any
 
@@ -18,7 +17,8 @@ SAMPLE = 40
 
 @cache
 def committed() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(files.COMMITTED.read_text(encoding="utf-8"))
+    found = files.committed()
+    assert found is not None
     return found
 
 

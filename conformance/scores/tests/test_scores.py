@@ -107,18 +107,20 @@ def test_equivalent_are_so_many_of_those_that_make_a_difference() -> None:
 
 
 def test_committed_scores_are_judged_by_format_and_hash() -> None:
-    assert files.problems("{") == [files.problems("{")[0]]
-    assert files.problems(json.dumps({"format": 0})) == ["scores.json has another format: groupspec verify --scores"]
+    for text, said in (("{", "Expecting property name"), (json.dumps({"format": 0}), "it has another format")):
+        [problem] = files.problems(text)
+        assert problem.startswith(f"scores.json can't be read: {said}")
     current = {trial.subject.name: trial.hash for trial in trials()}
-    data = {"format": 1, "every": 40, "models": current, "mutants": []}
-    assert files.problems(json.dumps(data)) == []
+    data = {"every": 40, "models": current, "mutants": []}
+    assert files.problems(files.scores_text(data)) == []
     data["models"] = {**current, "partition-alone": "old", "gone": "old"}
-    assert [problem.partition(":")[0] for problem in files.problems(json.dumps(data))] == ["partition-alone", "gone"]
+    stale = [problem.partition(":")[0] for problem in files.problems(files.scores_text(data))]
+    assert stale == ["partition-alone", "gone"]
 
 
 def test_what_has_not_changed_is_not_computed_again() -> None:
     rows = [{"model": trial.subject.name, "id": "as it was"} for trial in trials()]
-    known = {"format": 1, "every": 40, "models": {t.subject.name: t.hash for t in trials()}, "mutants": rows}
+    known = {"every": 40, "models": {t.subject.name: t.hash for t in trials()}, "mutants": rows}
     assert files.computed(40, known=known) == known
     known["models"] = {**known["models"], "partition-alone": "old"}  # type: ignore[dict-item]
     again = files.computed(40, known=known)
@@ -129,8 +131,8 @@ def test_what_has_not_changed_is_not_computed_again() -> None:
 def test_the_page_says_the_same_as_the_data(of_partition: list[Score]) -> None:
     trial = next(trial for trial in trials() if trial.subject.name == "partition-alone")
     rows = [score_row(trial, score) for score in of_partition]
-    data = {"format": 1, "every": 1, "models": {"partition-alone": trial.hash}, "mutants": rows}
-    assert json.loads(files.scores_text(data)) == data
+    data = {"every": 1, "models": {"partition-alone": trial.hash}, "mutants": rows}
+    assert files.read_scores(files.scores_text(data)) == data
     page = scores_markdown(data)
     assert f"| subscription | {len(rows)} |" in page
     assert "100.0%" in page
