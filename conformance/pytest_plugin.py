@@ -110,7 +110,7 @@ class ClientUnderTest:
     allowed: frozenset[str] = field(default_factory=frozenset)
 
     def check(self, case: str) -> list[Row]:
-        """Runs one case, and again if a rule was broken, until that is certain or flaps.
+        """Runs one case, and again if a rule was broken that is not allowed to be, until that is certain or flaps.
 
         Returns:
             Its verdicts, one for each rule.
@@ -119,19 +119,28 @@ class ClientUnderTest:
             AssertionError: a rule was broken that is not allowed to be, or nothing was judged.
             UsageProblem: there is no such client or case.
         """
-        from groupspec.conformance import judge
         from groupspec.conformance.wire.verdicts import BROKEN, Verdict
 
-        [client] = judge(self.name, [case], jobs=1).clients
-        rows = list(client.rows)
-        broken = [row for row in rows if row.judgement.verdict in BROKEN and row.rule not in self.allowed]
-        if broken:
-            raise AssertionError("\n".join(_told(row) for row in broken))
+        rows = self._judged(case, confirm=False)
+        if once := self._broken(rows):
+            again = self._broken(self._judged(case, confirm=True))
+            raise AssertionError("\n".join(_told(row) for row in again or once))
         if {row.judgement.verdict for row in rows} == {Verdict.UNSUPPORTED}:
             pytest.skip(rows[0].judgement.reason)
         if not {row.judgement.verdict for row in rows} & {Verdict.PASS, *BROKEN}:
             raise AssertionError(f"nothing was judged: {rows[0].judgement.reason}")
         return rows
+
+    def _judged(self, case: str, confirm: bool) -> list[Row]:
+        from groupspec.conformance import judge
+
+        [client] = judge(self.name, [case], jobs=1, confirm=confirm).clients
+        return list(client.rows)
+
+    def _broken(self, rows: list[Row]) -> list[Row]:
+        from groupspec.conformance.wire.verdicts import BROKEN
+
+        return [row for row in rows if row.judgement.verdict in BROKEN and row.rule not in self.allowed]
 
 
 def _told(row: Row) -> str:

@@ -16,7 +16,10 @@ from typing import Any, Final
 
 from groupspec.conformance.scores.trials import trials, tried
 
-FORMAT_VERSION: Final = 2
+FORMAT_VERSION: Final = 1
+"""Of the data, as `verify --scores --json` writes them."""
+FILE_FORMAT: Final = 2
+"""Of the committed file, which names each property once."""
 COMMITTED: Final = Path(__file__).resolve().parent.parent / "generated" / "scores.json"
 MACHINES: Final = ("timeouts", "rebalance", "connection", "subscription", "commit", "broker_group")
 FATES: Final = ("killed", "survived", "equivalent", "idle", "undecided", "untried")
@@ -44,6 +47,7 @@ def computed(
         for name in models
     }
     return {
+        "format": FORMAT_VERSION,
         "every": every,
         "models": models,
         "mutants": [r for name in models for r in rows[name]],
@@ -58,7 +62,7 @@ def scores_text(data: Mapping[str, Any]) -> str:
         [models.index(row["model"]), row["id"], row["fate"], [number[name] for name in row["by"]]]
         for row in data["mutants"]
     ]
-    head = {"format": FORMAT_VERSION, "every": data["every"], "models": data["models"], "properties": properties}
+    head = {"format": FILE_FORMAT, "every": data["every"], "models": data["models"], "properties": properties}
     lines = ",\n".join("  " + json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows)
     return f'{json.dumps(head, indent=1)[:-2]},\n "mutants": [\n{lines}\n ]\n}}\n'
 
@@ -70,10 +74,11 @@ def read_scores(text: str) -> dict[str, Any]:
         ValueError: it is no JSON, or of another format.
     """
     data = json.loads(text)
-    if not isinstance(data, dict) or data.get("format") != FORMAT_VERSION:
+    if not isinstance(data, dict) or data.get("format") != FILE_FORMAT:
         raise ValueError("it has another format")
     models, properties = list(data["models"]), data["properties"]
     return {
+        "format": FORMAT_VERSION,
         "every": data["every"],
         "models": data["models"],
         "mutants": [

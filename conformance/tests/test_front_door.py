@@ -16,6 +16,7 @@ import groupspec.conformance
 import groupspec.impl
 import groupspec.spec
 import groupspec.spec.api
+from groupspec.conformance.pytest_plugin import vector_runs
 from groupspec.conformance.tests.repository import ROOT
 
 PACKAGES = (groupspec.spec, groupspec.impl, groupspec.conformance)
@@ -99,12 +100,15 @@ def test_a_clients_own_tests_run_the_kit_and_a_broken_rule_fails_them_unless_it_
     assert "1 failed, 1 passed" in told
 
 
-def test_without_a_client_the_test_says_how_to_name_one(tmp_path: Path) -> None:
-    assert "give --groupspec-client CLIENT" in pytest_in(tmp_path, THE_KIT)
+def test_a_sans_io_core_runs_the_vectors_and_a_test_without_a_client_says_how_to_name_one(tmp_path: Path) -> None:
+    told = pytest_in(tmp_path, THE_KIT + THE_VECTORS)
+    assert "give --groupspec-client CLIENT" in told
+    runs = sum(1 for _ in vector_runs("partition"))
+    assert f"{runs} passed, 2 errors" in told
 
 
-def test_a_sans_io_core_runs_the_vectors(tmp_path: Path) -> None:
-    assert " passed" in pytest_in(tmp_path, THE_VECTORS)
-    assert "there are no vectors members.any; there are: commit.any, group.any" in pytest_in(
-        tmp_path, THE_VECTORS.replace('"partition"', '"members"')
-    )
+def test_vectors_that_are_not_there_are_answered_with_those_that_are() -> None:
+    with pytest.raises(
+        pytest.UsageError, match=r"there are no vectors members\.any; there are: commit\.any, group\.any"
+    ):
+        vector_runs("members")

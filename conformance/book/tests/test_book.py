@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -40,7 +41,7 @@ def pages(files: dict[str, str]) -> dict[str, ReadPage]:
 def test_every_page_is_well_formed_and_no_id_occurs_twice(pages: dict[str, ReadPage]) -> None:
     assert {name: page.problems for name, page in pages.items() if page.problems} == {}
     twice = {
-        name: sorted(i for i in set(page.ids) if page.ids.count(i) > 1)
+        name: sorted(identifier for identifier, times in Counter(page.ids).items() if times > 1)
         for name, page in pages.items()
         if len(page.ids) > len(set(page.ids))
     }

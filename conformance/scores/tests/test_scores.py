@@ -111,7 +111,7 @@ def test_committed_scores_are_judged_by_format_and_hash() -> None:
         [problem] = files.problems(text)
         assert problem.startswith(f"scores.json can't be read: {said}")
     current = {trial.subject.name: trial.hash for trial in trials()}
-    data = {"every": 40, "models": current, "mutants": []}
+    data = {"format": files.FORMAT_VERSION, "every": 40, "models": current, "mutants": []}
     assert files.problems(files.scores_text(data)) == []
     data["models"] = {**current, "partition-alone": "old", "gone": "old"}
     stale = [problem.partition(":")[0] for problem in files.problems(files.scores_text(data))]
@@ -120,7 +120,12 @@ def test_committed_scores_are_judged_by_format_and_hash() -> None:
 
 def test_what_has_not_changed_is_not_computed_again() -> None:
     rows = [{"model": trial.subject.name, "id": "as it was"} for trial in trials()]
-    known = {"every": 40, "models": {t.subject.name: t.hash for t in trials()}, "mutants": rows}
+    known = {
+        "format": files.FORMAT_VERSION,
+        "every": 40,
+        "models": {t.subject.name: t.hash for t in trials()},
+        "mutants": rows,
+    }
     assert files.computed(40, known=known) == known
     known["models"] = {**known["models"], "partition-alone": "old"}  # type: ignore[dict-item]
     again = files.computed(40, known=known)
@@ -131,7 +136,7 @@ def test_what_has_not_changed_is_not_computed_again() -> None:
 def test_the_page_says_the_same_as_the_data(of_partition: list[Score]) -> None:
     trial = next(trial for trial in trials() if trial.subject.name == "partition-alone")
     rows = [score_row(trial, score) for score in of_partition]
-    data = {"every": 1, "models": {"partition-alone": trial.hash}, "mutants": rows}
+    data = {"format": files.FORMAT_VERSION, "every": 1, "models": {"partition-alone": trial.hash}, "mutants": rows}
     assert files.read_scores(files.scores_text(data)) == data
     page = scores_markdown(data)
     assert f"| subscription | {len(rows)} |" in page
