@@ -29,6 +29,7 @@ def name(key: Key) -> str:
     return "-".join(filter(None, key))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("key", KEYS, ids=name)
 def test_replacing_a_handler_by_pass_makes_the_suite_fail(key: Key, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(dispatch.HANDLERS, key, do_nothing)
