@@ -99,12 +99,12 @@ def test_the_first_line_counts_what_the_others_hold(subject: Subject, rebalance:
 @EACH_FILE
 def test_every_state_decides_every_event_that_can_be_exactly_once(subject: Subject, rebalance: str) -> None:
     file = committed(subject, rebalance)
-    every = {id(event) for event in file.events}
+    every = {id(event): event.name for event in file.events}
     for state in file.states:
         decided = [*(step.event for step in state.does), *state.stays, *(e for _, es in state.never for e in es)]
         known = {id(event) for event in decided}
         assert len(known) == len(decided)
-        left = {event.name for event in file.events if id(event) in every - known}
+        left = {every[event] for event in every.keys() - known}
         assert left <= CANNOT_ALWAYS_BE[subject.name]
 
 
