@@ -40,7 +40,7 @@ _FAMILIES = ("heartbeat", "commit", "join", "sync", "lookup", "fetch")
 """Answers to one kind of request: they share a line. Their events begin with its name."""
 
 _WRAP = 46
-_LONGEST_GUARD = 80
+_MAX_GUARD = 80
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ class _Picture:
         if rules:
             text += f'  <FONT COLOR="{GREY}" POINT-SIZE="{size - 1}">{_BREAK.join(textwrap.wrap(" ".join(rules), 36))}</FONT>'
         guards = {_without_current(row.guard) for row in line.rows}
-        if guarded and len(guards) == 1 and 0 < len(guard := guards.pop()) <= _LONGEST_GUARD:
+        if guarded and len(guards) == 1 and 0 < len(guard := guards.pop()) <= _MAX_GUARD:
             text += _BREAK + "".join(
                 f'<FONT COLOR="{GREY}" POINT-SIZE="{size - 2}">{escape(part)}</FONT>{_BREAK}'
                 for part in textwrap.wrap(f"if {guard}", _WRAP)

@@ -24,7 +24,7 @@ from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.listener import NoListener, RebalanceListener
 from groupspec.impl.runtime import Lock
-from groupspec.impl.threads.door import Door
+from groupspec.impl.threads.call_guard import CallGuard
 from groupspec.impl.threads.driver import Driver
 from groupspec.impl.threads.futures import Future
 
@@ -35,11 +35,11 @@ CommitUnderWay = tuple[Mapping[TopicPartition, OffsetAndMetadata], Future, Commi
 class Callbacks:
     """What waits for the application's thread."""
 
-    def __init__(self, driver: Driver, subscription: SubscriptionState, door: Door, lock: Lock) -> None:
+    def __init__(self, driver: Driver, subscription: SubscriptionState, call_guard: CallGuard, lock: Lock) -> None:
         self.listener: RebalanceListener = NoListener()
         self._driver = driver
         self._subscription = subscription
-        self._door = door
+        self._call_guard = call_guard
         self._lock = lock  # for what follows: a close around a thread that is stuck makes a second one come in here
         self._silent = False
         self._waiting: deque[ConsumerEvent] = deque()
@@ -90,7 +90,7 @@ class Callbacks:
         if self._silent:
             return
         try:
-            with self._door.callback():
+            with self._call_guard.callback():
                 run(list(partitions))
         except Exception as error:
             error.add_note("raised by the rebalance listener; the rebalance went on")

@@ -45,7 +45,7 @@ from groupspec.impl.listener import RebalanceListener
 from groupspec.impl.records import ConsumerRecord, RecordDecoder, Records
 from groupspec.impl.runtime import Runtime, ThreadingRuntime
 from groupspec.impl.threads.background import BackgroundDriver
-from groupspec.impl.threads.door import ConcurrentUseError, Door, ForkedConsumerError, WakeupError
+from groupspec.impl.threads.call_guard import CallGuard, ConcurrentUseError, ForkedConsumerError, WakeupError
 from groupspec.impl.threads.driver import DriverFactory
 from groupspec.impl.threads.futures import Future
 from groupspec.impl.trace import TraceSink
@@ -137,8 +137,8 @@ class Consumer:
             decoder = decoder or wiring.DECODER
         self._subscription = SubscriptionState(lambda: self._runtime.lock("subscription"))
         self._driver = driver(Core(self._config, self._subscription, trace), transport, self._runtime)
-        self._door = Door(self._runtime)
-        self._callbacks = Callbacks(self._driver, self._subscription, self._door, self._runtime.lock("callbacks"))
+        self._call_guard = CallGuard(self._runtime)
+        self._callbacks = Callbacks(self._driver, self._subscription, self._call_guard, self._runtime.lock("callbacks"))
         self._records = Records(self._subscription, decoder)
         self._topics: frozenset[str] = frozenset()
         self._chosen = ""  # how partitions are chosen: "topics", "partitions", or not yet
@@ -160,7 +160,7 @@ class Consumer:
         if not wanted:
             self.unsubscribe()
             return
-        with self._door.use("subscribe()"):
+        with self._call_guard.use("subscribe()"):
             self._need_background()
             if self._config.group_id is None:
                 raise ConfigError("subscribe() needs a group_id; without a group, assign() partitions")
@@ -175,29 +175,29 @@ class Consumer:
         if not wanted:
             self.unsubscribe()
             return
-        with self._door.use("assign()"):
+        with self._call_guard.use("assign()"):
             self._need_background()
             self._choose("partitions")
             self._driver.submit(Assign(wanted))
             if not self._driver.settle(self._runtime.now_ms() + API_TIMEOUT_MS):
                 raise KafkaTimeoutError(f"assign(): the background thread has not answered in {API_TIMEOUT_MS} ms")
             self._report_failure()
-            self._door.check_open()
+            self._call_guard.check_open()
 
     def unsubscribe(self) -> None:
         """Leave the group, or let go of assigned partitions. The listener hears of it before this returns (rule C7)."""
-        with self._door.use("unsubscribe()"):
-            self._door.refuse_in_callback("unsubscribe()")
+        with self._call_guard.use("unsubscribe()"):
+            self._call_guard.refuse_in_callback("unsubscribe()")
             self._need_background()
             future = self._driver.call(Unsubscribe)
             while not future.done:
                 self._callbacks.serve()
                 in_time = self._driver.wait_until(
-                    lambda: future.done or self._driver.has_consumer_events() or not self._door.is_open(),
+                    lambda: future.done or self._driver.has_consumer_events() or not self._call_guard.is_open(),
                     self._runtime.now_ms() + API_TIMEOUT_MS,
                 )
                 self._report_failure()
-                self._door.check_open()
+                self._call_guard.check_open()
                 if not in_time:
                     raise KafkaTimeoutError(
                         f"unsubscribe(): the background thread has not answered in {API_TIMEOUT_MS} ms"
@@ -209,12 +209,12 @@ class Consumer:
 
     def subscription(self) -> set[str]:
         """The topics subscribed to."""
-        with self._door.use("subscription()"):
+        with self._call_guard.use("subscription()"):
             return set(self._topics)
 
     def assignment(self) -> set[TopicPartition]:
         """The partitions that are this consumer's now."""
-        with self._door.use("assignment()"):
+        with self._call_guard.use("assignment()"):
             return set(self._subscription.assignment())
 
     # Reading ---------------------------------------------------------------------------------------------------------
@@ -231,8 +231,8 @@ class Consumer:
             Exception: What a callback raised.
         """
         timeout_ms = arguments.timeout(timeout_ms, "poll()")
-        with self._door.use("poll()"):
-            self._door.refuse_in_callback("poll()")
+        with self._call_guard.use("poll()"):
+            self._call_guard.refuse_in_callback("poll()")
             self._need_background()
             self._subscription.poll_started()
             self._driver.submit(Poll(raises=self._callbacks.has_error()))
@@ -241,10 +241,10 @@ class Consumer:
 
     def _poll_until(self, deadline_ms: int) -> list[ConsumerRecord]:
         while True:
-            self._door.check_interrupted()
+            self._call_guard.check_interrupted()
             self._callbacks.serve()
             self._callbacks.raise_first()
-            self._door.check_interrupted()
+            self._call_guard.check_interrupted()
             if not self._chosen:
                 raise IllegalStateError("poll() without topics or partitions: subscribe() or assign() first")
             self._driver.submit(Fetch())
@@ -266,7 +266,7 @@ class Consumer:
 
     def _has_news(self) -> bool:
         return (
-            self._door.is_interrupted()
+            self._call_guard.is_interrupted()
             or self._driver.has_consumer_events()
             or self._callbacks.has_commit_callbacks()
             or self._subscription.next_buffered() is not None
@@ -274,7 +274,7 @@ class Consumer:
 
     def wakeup(self) -> None:
         """Interrupt the call that waits, or else the next one that could, with WakeupError. From any thread (T4)."""
-        self._door.request_wakeup()
+        self._call_guard.request_wakeup()
         self._driver.nudge()
 
     # Where to read ---------------------------------------------------------------------------------------------------
@@ -288,14 +288,14 @@ class Consumer:
             arguments.partition(partition, "position()"),
             arguments.timeout(timeout_ms, "position()"),
         )
-        with self._door.use("position()"):
+        with self._call_guard.use("position()"):
             self._need_background()
             deadline_ms = self._runtime.now_ms() + timeout_ms
             if (position := self._subscription.position(partition)) is None:
                 self._subscription.want_position(partition)
                 self._driver.submit(Fetch())
             while position is None:
-                self._door.check_interrupted()
+                self._call_guard.check_interrupted()
                 if not self._driver.wait_until(lambda: self._has_position(partition), deadline_ms):
                     raise KafkaTimeoutError(f"position({partition}): not known after {timeout_ms} ms")
                 self._report_failure()
@@ -305,7 +305,7 @@ class Consumer:
 
     def _has_position(self, partition: TopicPartition) -> bool:
         return (
-            self._door.is_interrupted()
+            self._call_guard.is_interrupted()
             or self._callbacks.has_error()
             or self._subscription.position(partition) is not None
         )
@@ -314,24 +314,24 @@ class Consumer:
         """Read on from here. IllegalStateError if it is not assigned, ValueError if the offset is below 0."""
         partition = arguments.partition(partition, "seek()")
         offset = arguments.offset(offset, "seek()", partition)
-        with self._door.use("seek()"):
+        with self._call_guard.use("seek()"):
             self._subscription.seek(partition, offset)
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Return no records of these until resume(). IllegalStateError if one is not assigned."""
         chosen = arguments.partitions(partitions, "pause()")
-        with self._door.use("pause()"):
+        with self._call_guard.use("pause()"):
             self._subscription.pause(chosen)
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
         """Return records of these again. IllegalStateError if one is not assigned."""
         chosen = arguments.partitions(partitions, "resume()")
-        with self._door.use("resume()"):
+        with self._call_guard.use("resume()"):
             self._subscription.resume(chosen)
 
     def paused(self) -> set[TopicPartition]:
         """What pause() has stopped."""
-        with self._door.use("paused()"):
+        with self._call_guard.use("paused()"):
             return set(self._subscription.paused())
 
     # Commits ---------------------------------------------------------------------------------------------------------
@@ -343,7 +343,7 @@ class Consumer:
         """
         given = None if offsets is None else arguments.offsets(offsets, "commit()")
         timeout_ms = arguments.timeout(timeout_ms, "commit()")
-        with self._door.use("commit()"):
+        with self._call_guard.use("commit()"):
             deadline_ms = self._runtime.now_ms() + timeout_ms
             chosen = self._subscription.returned_positions() if given is None else given
             self._await("commit()", lambda number: Commit(chosen, number, deadline_ms), deadline_ms)
@@ -352,7 +352,7 @@ class Consumer:
         """The same without waiting: tried once; `callback(offsets, error)` runs in a later poll, commit or close."""
         given = None if offsets is None else arguments.offsets(offsets, "commit_async()")
         arguments.callback(callback, "commit_async()")
-        with self._door.use("commit_async()"):
+        with self._call_guard.use("commit_async()"):
             self._need_background()
             chosen = self._subscription.returned_positions() if given is None else given
             self._callbacks.expect(chosen, self._driver.call(lambda number: Commit(chosen, number)), callback)
@@ -365,7 +365,7 @@ class Consumer:
             arguments.partitions(partitions, "committed()"),
             arguments.timeout(timeout_ms, "committed()"),
         )
-        with self._door.use("committed()"):
+        with self._call_guard.use("committed()"):
             deadline_ms = self._runtime.now_ms() + timeout_ms
             found = self._await("committed()", lambda number: FetchCommitted(wanted, number, deadline_ms), deadline_ms)
             return dict(cast("Mapping[TopicPartition, OffsetAndMetadata | None]", found))
@@ -373,15 +373,15 @@ class Consumer:
     def _await(self, call: str, event: Callable[[int], Commit | FetchCommitted], deadline_ms: int) -> object:
         """Wait for a future; callbacks of earlier asynchronous commits run before this returns (rule M6)."""
         self._need_background()
-        self._door.check_interrupted()
+        self._call_guard.check_interrupted()
         future: Future = self._driver.call(event)
         while not future.done:
             in_time = self._driver.wait_until(
-                lambda: future.done or self._door.is_interrupted(), deadline_ms + GRACE_MS
+                lambda: future.done or self._call_guard.is_interrupted(), deadline_ms + GRACE_MS
             )
             if not future.done:
                 self._report_failure()
-                self._door.check_interrupted()
+                self._call_guard.check_interrupted()
             if not in_time:
                 raise KafkaTimeoutError(f"{call}: the background thread has not answered in time")
         self._callbacks.run_commit_callbacks()
@@ -404,17 +404,17 @@ class Consumer:
 
     def _close(self, timeout_ms: int, processed: bool) -> None:
         deadline_ms = self._runtime.now_ms() + timeout_ms
-        first = self._door.begin_close()
+        first = self._call_guard.begin_close()
         self._driver.nudge()
         if not first:
-            self._door.wait_closed(deadline_ms)
+            self._call_guard.wait_closed(deadline_ms)
             return
         try:
-            alone = self._door.wait_empty(deadline_ms)
-            with self._door.use("close()"):
+            alone = self._call_guard.wait_empty(deadline_ms)
+            with self._call_guard.use("close()"):
                 self._leave_group(deadline_ms, alone, processed)
         finally:
-            self._door.end_close()
+            self._call_guard.end_close()
 
     def _leave_group(self, deadline_ms: int, alone: bool, processed: bool) -> None:
         try:
@@ -451,12 +451,12 @@ class Consumer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if not self._door.is_foreign():  # a child that leaves its parent's block has nothing to close
+        if not self._call_guard.is_foreign():  # a child that leaves its parent's block has nothing to close
             self._close(CLOSE_TIMEOUT_MS, processed=kind is None)
 
     def __del__(self) -> None:
         """Nobody can close it any more: its thread and sockets end, and the group hears of it by the session timeout."""
-        if not getattr(self, "_unattended", False) or self._driver.is_over() or self._door.is_foreign():
+        if not getattr(self, "_unattended", False) or self._driver.is_over() or self._call_guard.is_foreign():
             return
         self._driver.abandon()
         warnings.warn(f"{self!r} was never closed", ResourceWarning, source=self, stacklevel=2)

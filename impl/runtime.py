@@ -4,7 +4,7 @@ Everything in `impl` that runs in a thread, waits, or asks for the time gets a `
 two: `ThreadingRuntime` here is the ordinary one; `groupspec.impl.run_to_idle.RunToIdleRuntime` has real threads too, but
 lets one run at a time, in an order that the test decides, on a clock that the test moves.
 
-What is here is all that is needed: a thread, a lock, a condition, and from the condition a queue and a bell. Times are
+What is here is all that is needed: a thread, a lock, a condition, and from the condition a queue and an event count. Times are
 milliseconds of a clock that never goes backwards; a timeout of None means for ever.
 """
 
@@ -133,10 +133,10 @@ class Queue(Generic[T]):
             return len(self._items)
 
 
-class Bell:
+class EventCount:
     """Rung when something has changed that somebody may be waiting for; who waits then looks for himself.
 
-    A ring between the look and the wait is not lost: whoever waits says up to which ring he has looked.
+    An advance between the look and the wait is not lost: whoever waits says up to which value it has looked.
     """
 
     def __init__(self, runtime: Runtime, name: str) -> None:
@@ -144,19 +144,19 @@ class Bell:
         self._rings = 0
         self._rung = runtime.condition(name)
 
-    def ring(self) -> None:
+    def advance(self) -> None:
         """Something has changed."""
         with self._rung:
             self._rings += 1
             self._rung.notify_all()
 
-    def rings(self) -> int:
+    def value(self) -> int:
         """How often it has rung: to be asked before looking."""
         with self._rung:
             return self._rings
 
     def wait(self, seen: int, timeout_ms: int | None) -> bool:
-        """Wait for a ring after the first `seen` ones; False if the time passed first."""
+        """Wait for an advance beyond `seen`; False if the time passed first."""
         deadline_ms = None if timeout_ms is None else self._runtime.now_ms() + timeout_ms
         with self._rung:
             while self._rings == seen:
@@ -167,16 +167,16 @@ class Bell:
             return True
 
 
-def wait_until(bell: Bell, runtime: Runtime, happened: Callable[[], bool], deadline_ms: int | None) -> bool:
-    """Wait for something that rings this bell; False if the deadline came first. No lock is held while looking."""
+def wait_until(events: EventCount, runtime: Runtime, happened: Callable[[], bool], deadline_ms: int | None) -> bool:
+    """Wait for something that advances this event count; False if the deadline came first. No lock is held while looking."""
     while True:
-        seen = bell.rings()
+        seen = events.value()
         if happened():
             return True
         left_ms = None if deadline_ms is None else deadline_ms - runtime.now_ms()
         if left_ms is not None and left_ms <= 0:
             return False
-        bell.wait(seen, left_ms)
+        events.wait(seen, left_ms)
 
 
 # The ordinary runtime -------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from groupspec.conformance.book.claims import by_kind, claim, models
 from groupspec.conformance.book.listing import code
 from groupspec.conformance.book.page import Page
 from groupspec.conformance.engines.counts import LEFT_OUT, Count, recorded
-from groupspec.conformance.engines.texts import MOST_MEMBERS
+from groupspec.conformance.engines.texts import MAX_MEMBERS
 from groupspec.spec import composition
 from groupspec.spec.compiler.model import Action, Model
 from groupspec.spec.compiler.tla import module_name
@@ -120,7 +120,7 @@ def _whole_doc(model: Model) -> str:
 
 def _texts(model: Model) -> tuple[str, ...]:
     """Where `groupspec generate` writes the same model for other engines."""
-    if model.name not in models() or model.sizes["members"] > MOST_MEMBERS:
+    if model.name not in models() or model.sizes["members"] > MAX_MEMBERS:
         return ()
     return f"conformance/generated/tla/{module_name(model)}.tla", f"conformance/generated/promela/{model.name}.pml"
 

@@ -1,4 +1,4 @@
-"""The pages for looking things up: known bugs, differences, words, answers, errands, checks."""
+"""The pages for looking things up: known bugs, differences, words, answers, request handling, checks."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from groupspec.conformance.book.words import outgoing
 from groupspec.conformance.mutants.catalogue import MUTANTS
 from groupspec.conformance.traces import trace_rules
 from groupspec.conformance.wire.scenario import SCENARIOS
-from groupspec.spec import differences, errands, known_bugs, vocabulary
+from groupspec.spec import differences, known_bugs, request_handling, vocabulary
 from groupspec.spec.compiler.tables import whole_tables
 from groupspec.spec.differences import DIFFERENCES
-from groupspec.spec.errands import CONSEQUENCES, ERRANDS, SITUATIONS
 from groupspec.spec.known_bugs import KNOWN_BUGS
+from groupspec.spec.request_handling import HANDLINGS, POSTCONDITIONS, PRECONDITIONS
 from groupspec.spec.terms import KnownBug
 
 _BUG_LABELS = {"source": "Source", "shows_on": "Shows on", "mutation": "Brought back by"}
@@ -153,26 +153,29 @@ def answers_page() -> Iterator[Page]:
     )
 
 
-def errands_page() -> Iterator[Page]:
+def request_handling_page() -> Iterator[Page]:
     """What no machine waits for."""
-    by_request: dict[str, list[errands.Errand]] = {}
-    for errand in ERRANDS:
-        by_request.setdefault(errand.request, []).append(errand)
-    titles = {name: name for name in by_request} | {errands.COMMAND: "Commands", errands.TIMER: "Timers"}
-    firsts = dict.fromkeys(by_request, "Error") | {errands.COMMAND: "Command", errands.TIMER: "Timer"}
+    by_request: dict[str, list[request_handling.Handling]] = {}
+    for case in HANDLINGS:
+        by_request.setdefault(case.request, []).append(case)
+    titles = {name: name for name in by_request} | {
+        request_handling.COMMAND: "Commands",
+        request_handling.TIMER: "Timers",
+    }
+    firsts = dict.fromkeys(by_request, "Error") | {request_handling.COMMAND: "Command", request_handling.TIMER: "Timer"}
     yield Page(
-        "errands.html",
-        "Errands",
-        "errands",
-        "errands",
+        "request_handling.html",
+        "Request handling",
+        "request_handling",
+        "request_handling",
         {
-            "intro": intro(errands),
-            "errands": list(by_request.items()),
+            "intro": intro(request_handling),
+            "cases": list(by_request.items()),
             "jumps": [(f"#{request}", titles[request]) for request in by_request],
             "titles": titles,
             "firsts": firsts,
-            "situations": SITUATIONS,
-            "consequences": CONSEQUENCES,
+            "preconditions": PRECONDITIONS,
+            "postconditions": POSTCONDITIONS,
         },
     )
 

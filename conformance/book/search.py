@@ -23,9 +23,9 @@ from groupspec.spec import vocabulary
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.tables import whole_tables
 from groupspec.spec.differences import DIFFERENCES
-from groupspec.spec.errands import CONSEQUENCES, ERRANDS, SITUATIONS
 from groupspec.spec.expiry.theorems import THEOREMS
 from groupspec.spec.known_bugs import KNOWN_BUGS
+from groupspec.spec.request_handling import HANDLINGS, POSTCONDITIONS, PRECONDITIONS
 from groupspec.spec.rules import RULES
 
 
@@ -99,8 +99,8 @@ def _words() -> Iterator[Entry]:
         yield Entry(name, "server event", addresses.word("server-events"), vocabulary.SERVER_EVENTS[name][0])
     for name, meaning in vocabulary.IGNORED_REASONS.items():
         yield Entry(name.replace("_", " "), "reason", addresses.word(name), meaning)
-    for name, meaning in (*SITUATIONS.items(), *CONSEQUENCES.items()):
-        yield Entry(name.replace("_", " "), "errand", f"errands.html#{name}", meaning)
+    for name, meaning in (*PRECONDITIONS.items(), *POSTCONDITIONS.items()):
+        yield Entry(name.replace("_", " "), "request handling", f"request_handling.html#{name}", meaning)
 
 
 def _answers() -> Iterator[Entry]:
@@ -108,9 +108,9 @@ def _answers() -> Iterator[Entry]:
         means = vocabulary.EVENTS[event].doc
         yield Entry(f"{request} {error}", "answer", f"answers.html#{request}", f"{event}: {means}")
 
-    for errand in ERRANDS:
-        then = f"{SITUATIONS[errand.when]}: {CONSEQUENCES[errand.then]}"
-        yield Entry(f"{errand.request} {errand.error}", "errand", f"errands.html#{errand.request}", then)
+    for case in HANDLINGS:
+        then = f"{PRECONDITIONS[case.when]}: {POSTCONDITIONS[case.then]}"
+        yield Entry(f"{case.request} {case.error}", "request handling", f"request_handling.html#{case.request}", then)
 
 
 def _theorems() -> Iterator[Entry]:

@@ -141,11 +141,11 @@ CHAPTERS = (
         reference_pages.answers_page,
     ),
     Chapter(
-        "errands",
-        "Errands",
-        "errands.html",
+        "request_handling",
+        "Request handling",
+        "request_handling.html",
         "Requests that no machine waits for: positions, records, metadata, good-byes, and what must follow when they fail.",
-        reference_pages.errands_page,
+        reference_pages.request_handling_page,
     ),
     Chapter(
         "vectors",

@@ -84,7 +84,7 @@ def _render_code(_: RendererHTML, tokens: Sequence[Token], index: int, *__: obje
 
 _PAGES: Final = {
     "differences.py": "differences.html",
-    "errands.py": "errands.html",
+    "request_handling.py": "request_handling.html",
     "expiry/theorems.py": "time.html",
     "spec.expiry": "time.html",
     "parts.py": "time.html#limits",

@@ -22,7 +22,7 @@ from groupspec.conformance.traces import inputs
 from groupspec.conformance.traces.engine import Verdict
 from groupspec.conformance.traces.trace_rules import RULES, Violation
 
-MOST_SHOWN = 50
+MAX_SHOWN = 50
 
 
 @click.command("check")
@@ -100,7 +100,7 @@ def _show(verdict: Verdict) -> None:
             markup=False,
         )
     show_quarantine(verdict.quarantined)
-    for line in verdict.quarantine[:MOST_SHOWN]:
+    for line in verdict.quarantine[:MAX_SHOWN]:
         console.print(f"    {line.file}:{line.line}: {line.reason}: {line.problem}", markup=False)
     show_left_out(verdict.left_out)
     if verdict.incomplete and not verdict.violations:
@@ -111,7 +111,7 @@ def _show(verdict: Verdict) -> None:
 
 def _list(found: Sequence[Violation]) -> None:
     console = results()
-    for one in found[:MOST_SHOWN]:
+    for one in found[:MAX_SHOWN]:
         rule = next(rule for rule in RULES if rule.id == one.rule)
         held = f" (checks {', '.join(rule.spec_rules)})" if rule.spec_rules else ""
         member = f"{one.member} ({one.process})" if one.process else one.member
@@ -121,5 +121,5 @@ def _list(found: Sequence[Violation]) -> None:
             f"{one.event} in rebalance.{one.state or '(not known)'}",
             markup=False,
         )
-    if len(found) > MOST_SHOWN:
-        console.print(f"... and {len(found) - MOST_SHOWN:,} more: --json FILE has all of them", markup=False)
+    if len(found) > MAX_SHOWN:
+        console.print(f"... and {len(found) - MAX_SHOWN:,} more: --json FILE has all of them", markup=False)

@@ -11,7 +11,7 @@ from groupspec.conformance.commands._common import json_option, progress, result
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK
 from groupspec.conformance.stateful.campaign import DRIVERS, SuiteResult, run_suite
 
-MOST_MISSING = 20
+MAX_MISSING = 20
 
 
 @click.command("test")
@@ -46,10 +46,10 @@ def _show(result: SuiteResult, examples: int, seed: int) -> None:
     console = results()
     for failure in result.failures:
         console.print(f"DIVERGES {failure}\n", markup=False)
-    for missing in result.missing[:MOST_MISSING]:
+    for missing in result.missing[:MAX_MISSING]:
         console.print(f"never fired: {missing}", markup=False)
-    if len(result.missing) > MOST_MISSING:
-        console.print(f"... and {len(result.missing) - MOST_MISSING} more", markup=False)
+    if len(result.missing) > MAX_MISSING:
+        console.print(f"... and {len(result.missing) - MAX_MISSING} more", markup=False)
     console.print(
         f"{result.driver}: transitions {result.transitions[0]:,} of {result.transitions[1]:,}, "
         f"pairs {result.pairs[0]:,} of {result.pairs[1]:,}, {result.steps:,} steps in {result.seconds:.1f} s "

@@ -20,8 +20,8 @@ from groupspec.spec.compiler.model import Model
 from groupspec.spec.explorer.exploration import Exploration, Limits
 from groupspec.spec.explorer.explore import explore
 
-MOST_STATES = 2_000_000
-MOST_SECONDS = 120.0
+MAX_STATES = 2_000_000
+MAX_SECONDS = 120.0
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def _count(model: Model, last: Count | None) -> Count:
     if last is not None and last.counted == model.hash:
         return _entry(model, last.counted, last.states, last.edges, last.depth, last.complete, last.folded)
     if not is_large(model):
-        return as_counted(model, explore(model, limits=Limits(max_states=MOST_STATES, max_seconds=MOST_SECONDS)))
+        return as_counted(model, explore(model, limits=Limits(max_states=MAX_STATES, max_seconds=MAX_SECONDS)))
     if last is None:
         return _entry(model, "", 0, 0, 0, False, False)
     return _entry(model, last.counted, last.states, last.edges, last.depth, last.complete, last.folded)

@@ -13,7 +13,7 @@ from groupspec.spec.explorer import Exploration, ExplorerProblem, Limits, Progre
 from groupspec.spec.explorer.liveness import Graph, Stays
 
 ENGINE = "python"
-MOST_LIVELY_STATES = 500_000
+MAX_LIVELY_STATES = 500_000
 """Liveness needs the whole graph in memory, and a look at each step of it."""
 
 
@@ -60,7 +60,7 @@ def run_explorer(
 def _stays(model: Model, found: Exploration, fold: bool) -> dict[str, Stays] | None:
     """The liveness properties that fail; None if they were not checked."""
     claimed = any(claim.kind == "leads_to" for claim in model.properties)
-    if not claimed or fold or found.verdict != "complete" or found.states > MOST_LIVELY_STATES:
+    if not claimed or fold or found.verdict != "complete" or found.states > MAX_LIVELY_STATES:
         return None
     return Graph(model).broken()
 

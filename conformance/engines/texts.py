@@ -16,7 +16,7 @@ from groupspec.spec.compiler.tla import module_name, tla, tla_config
 from groupspec.spec.compiler.tla_liveness import tla_liveness, tla_liveness_config
 from groupspec.spec.compiler.tla_names import live_module_name
 
-MOST_MEMBERS = 2
+MAX_MEMBERS = 2
 COMMITTED = "base-eager-deployed-2"
 """The model whose texts are committed."""
 
@@ -25,7 +25,7 @@ def model_texts() -> Iterator[tuple[str, str, Callable[[], str]]]:
     """Each file: the model's name, its path in `conformance`, and what makes its text."""
     for name in composition.models():
         model = _model(name)
-        if name.startswith("base-") and model.sizes["members"] > MOST_MEMBERS:
+        if name.startswith("base-") and model.sizes["members"] > MAX_MEMBERS:
             continue
         module = f"generated/tla/{module_name(model)}"
         yield name, f"{module}.tla", partial(_text, tla, name)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-MOST_LATER: Final = 12
+MAX_LATER: Final = 12
 """More rules than these may not be put off."""
 
 

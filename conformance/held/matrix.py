@@ -20,7 +20,7 @@ from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.held.breakers import BREAKERS
 from groupspec.conformance.held.lists import HELD_LATER, HYGIENE
 from groupspec.conformance.held.stories import stories
-from groupspec.conformance.held.worker import GREEN, LONGEST_S
+from groupspec.conformance.held.worker import GREEN, MAX_S
 from groupspec.spec.rules import RULES
 
 Told = Callable[[str], None]
@@ -129,7 +129,7 @@ def _one_process(identifiers: Sequence[str]) -> list[_Found]:
         env={**os.environ, "PYTHONHASHSEED": "0"},
         capture_output=True,
         text=True,
-        timeout=LONGEST_S * len(identifiers) + LONGEST_S,
+        timeout=MAX_S * len(identifiers) + MAX_S,
         check=False,
     )
     if run.returncode:

@@ -22,13 +22,13 @@ from groupspec.impl.core.context import Context
 from groupspec.impl.run_to_idle import RunToIdleRuntime
 from groupspec.spec.rules import RULES
 
-MOST_STEPS: Final = 10_000
+MAX_STEPS: Final = 10_000
 """Of the threads of one consumer, without becoming idle. A story makes some hundreds."""
 
 NOT_HERE: Final = frozenset({"realtime", "real_broker", "spark", "exhaustive", "tools"})
 """Marks of tests that need more than this process, or too long."""
 
-MOST_OUTPUTS: Final = 5_000
+MAX_OUTPUTS: Final = 5_000
 """Of one core. A story makes some dozens; a member that sends without end is stopped here, and that is a failure."""
 
 
@@ -154,14 +154,14 @@ def _bounded() -> Iterator[None]:
 
     def counted(self: Context, output: Any) -> None:
         count = getattr(self, "_counted", 0) + 1
-        if count > MOST_OUTPUTS:
-            raise Runaway(f"a member has produced more than {MOST_OUTPUTS} outputs; the last is {output!r}")
+        if count > MAX_OUTPUTS:
+            raise Runaway(f"a member has produced more than {MAX_OUTPUTS} outputs; the last is {output!r}")
         self.__dict__["_counted"] = count
         emit(self, output)
 
     defaults = dict(RunToIdleRuntime.__init__.__kwdefaults__ or {})
     setattr(Context, "emit", counted)  # noqa: B010  # from outside, for the time of a story
-    RunToIdleRuntime.__init__.__kwdefaults__ = {**defaults, "max_steps": MOST_STEPS}
+    RunToIdleRuntime.__init__.__kwdefaults__ = {**defaults, "max_steps": MAX_STEPS}
     try:
         yield
     finally:

@@ -18,7 +18,7 @@ from typing import Final
 from groupspec.conformance.held.breakers import BREAKERS
 from groupspec.conformance.held.stories import Story, failure, stories
 
-LONGEST_S: Final = 60.0
+MAX_S: Final = 60.0
 """For all checks of one breaker, which take about a second: the breaker hangs in one of them. It is to be written anew."""
 
 GREEN: Final = "-"
@@ -63,12 +63,12 @@ def _in_a_child(identifier: str, known: dict[str, Story]) -> dict[str, object]:
 
 def _read(reader: int) -> str:
     """All that comes, in bounded time."""
-    end = time.monotonic() + LONGEST_S
+    end = time.monotonic() + MAX_S
     parts: list[bytes] = []
     while True:
         ready, _, _ = select.select([reader], [], [], max(0.0, end - time.monotonic()))
         if not ready:
-            raise TimeoutError(f"one of the checks has not ended after {LONGEST_S:.0f} s")
+            raise TimeoutError(f"one of the checks has not ended after {MAX_S:.0f} s")
         part = os.read(reader, 65_536)
         if not part:
             return b"".join(parts).decode()

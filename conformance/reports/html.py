@@ -35,7 +35,7 @@ from groupspec.conformance.reports.verdicts import (
 )
 from groupspec.spec.rules import RULES
 
-MOST_LOG_LINES = 400
+MAX_LOG_LINES = 400
 """Of one run's log; what is left out is said."""
 
 
@@ -129,9 +129,9 @@ def _evidence(folder: Path, row: VerdictRow) -> tuple[str, str] | None:
     except OSError:
         return None
     lines = wire.rstrip().split("\n")
-    shown = [_marked(line) for line in lines[:MOST_LOG_LINES]]
-    if len(lines) > MOST_LOG_LINES:
-        shown.append(Markup("... {} more lines in {}/wire.txt").format(len(lines) - MOST_LOG_LINES, row.folder))
+    shown = [_marked(line) for line in lines[:MAX_LOG_LINES]]
+    if len(lines) > MAX_LOG_LINES:
+        shown.append(Markup("... {} more lines in {}/wire.txt").format(len(lines) - MAX_LOG_LINES, row.folder))
     return embedded(svg), Markup("\n").join(shown)
 
 

@@ -29,7 +29,7 @@ ANSWERS: Final = {
     "lookup_answered": "FindCoordinator",
 }
 _NOT_SAID: Final = ("config", "poll", "heartbeat_sent")
-_MOST_ROWS: Final = 6
+_MAX_ROWS: Final = 6
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def position(trace: Path, at_ms: float) -> Position | None:
     before = _states(seen[:-1], rebalance)
     last = next((line for line in reversed(seen) if line.event not in _NOT_SAID), seen[-1])
     states = before if last is seen[-1] else _states(seen, rebalance)
-    allowed = tuple(_rows(rebalance, states, last))[:_MOST_ROWS]
+    allowed = tuple(_rows(rebalance, states, last))[:_MAX_ROWS]
     return Position(states, _said(last), allowed, tuple((state, _sends(rebalance, state)) for state in states))
 
 

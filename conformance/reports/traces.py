@@ -11,7 +11,7 @@ from typing import Final
 from groupspec.conformance.reports.inputs import Rebalance, TraceCheck, TraceViolation, Why
 from groupspec.conformance.traces.trace_rules import RULES
 
-MOST_SHOWN: Final = 12
+MAX_SHOWN: Final = 12
 """Violations of one rule that are shown one by one; the JSON has all of them."""
 
 
@@ -45,7 +45,7 @@ def _grouped(found_one_by_one: Sequence[TraceViolation]) -> list[BrokenRule]:
         violations = [violation for violation in found_one_by_one if violation.rule == rule]
         clients = Counter(violation.run.partition("/")[0] for violation in violations)
         statement, spec_rules = (known[rule].statement, known[rule].spec_rules) if rule in known else ("", ())
-        shown = tuple(violations[:MOST_SHOWN])
+        shown = tuple(violations[:MAX_SHOWN])
         found.append(BrokenRule(rule, statement, spec_rules, count, tuple(clients.most_common()), shown))
     return found
 

@@ -25,7 +25,7 @@ MACHINES: Final = ("timeouts", "rebalance", "connection", "subscription", "commi
 FATES: Final = ("killed", "survived", "equivalent", "idle", "undecided", "untried")
 WANTED: Final = 0.95
 """So many of those that are not equivalent must be killed."""
-MOST_EQUIVALENT: Final = 0.05
+MAX_EQUIVALENT: Final = 0.05
 """No more may be equivalent, of those that make a difference."""
 
 

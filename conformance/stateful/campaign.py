@@ -30,7 +30,7 @@ from groupspec.conformance.stateful.suite import (
 DRIVERS: Final[Mapping[str, Start]] = MappingProxyType({"core": start_core, "background": start_background})
 """What the suite can drive: the sans-IO core, and the whole consumer with its two threads in virtual time."""
 
-MOST_FAILURES: Final = 20
+MAX_FAILURES: Final = 20
 """Divergences that are told of one target; a broken handler breaks hundreds of routes."""
 
 
@@ -122,8 +122,8 @@ def _run(result: SuiteResult, target: str, rebalance: str, start: Start, example
     except AssertionError as divergence:
         notes = "\n".join(getattr(divergence, "__notes__", ()))
         found.append(f"{rebalance} {target}, drawn with seed {seed}: {divergence}\n{notes}".rstrip())
-    if len(found) > MOST_FAILURES:
-        found = [*found[:MOST_FAILURES], f"{rebalance} {target}: and {len(found) - MOST_FAILURES} more"]
+    if len(found) > MAX_FAILURES:
+        found = [*found[:MAX_FAILURES], f"{rebalance} {target}: and {len(found) - MAX_FAILURES} more"]
     result.failures += found
     return coverage
 

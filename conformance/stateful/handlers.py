@@ -1,9 +1,9 @@
 """Does every handler matter? The suite, in the order in which it finds the lack of one handler soonest.
 
-The suite is two things: *walks*, every transition of the specification along its shortest route, with each of the errors that
-mean the same in turn; and *errands*, everything that the table of errands says. A handler that does nothing has to make one of
-them fail. They are the same walks and errands for every handler; only the order depends on it: first the errands about its
-input, then the routes on which its input happens, shortest first, then all the rest.
+The suite has two parts: *walks*, every transition of the specification along its shortest route, with each of the errors that
+mean the same in turn; and the whole table of request handling. A handler that does nothing must make one of them fail. All
+handlers get the same walks and cases; only the order differs: first the cases about the handler's input, then the routes on
+which that input happens, shortest first, then all the rest.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from groupspec.conformance.stateful.errands import check
+from groupspec.conformance.stateful.preconditions import key_of
+from groupspec.conformance.stateful.request_handling import check
 from groupspec.conformance.stateful.routes import Route, transition_routes
-from groupspec.conformance.stateful.situations import key_of
 from groupspec.conformance.stateful.suite import REBALANCES, TARGETS, VARIANTS, start_core, walk
 from groupspec.conformance.stateful.translation import COMMANDS, EVENTS_OF, TIMERS
-from groupspec.spec.errands import ERRANDS, Errand
+from groupspec.spec.request_handling import HANDLINGS, Handling
 from groupspec.spec.vocabulary import RESPONSES
 
 Key = tuple[str, str]
@@ -34,8 +34,8 @@ SPECIFIED_BY_MACHINES = frozenset(
 )
 """Inputs that are events of the specification's machines. A Subscribe is one of two, a Fetch is a partition's."""
 
-SPECIFIED_BY_ERRANDS = frozenset(key_of(errand) for errand in ERRANDS)
-"""Inputs that stand in the table of errands."""
+SPECIFIED_BY_CASES = frozenset(key_of(case) for case in HANDLINGS)
+"""Inputs that stand in the table of request handling."""
 
 
 @dataclass(frozen=True)
@@ -54,14 +54,14 @@ class Walk:
 
 @dataclass(frozen=True)
 class Check:
-    """One errand under one protocol."""
+    """One case under one protocol."""
 
-    errand: Errand
+    case: Handling
     rebalance: str
 
     def run(self) -> None:
         """Divergence: something else follows."""
-        check(self.errand, cooperative=self.rebalance == "cooperative")
+        check(self.case, cooperative=self.rebalance == "cooperative")
 
 
 Part = Walk | Check
@@ -69,8 +69,8 @@ Part = Walk | Check
 
 @cache
 def checks() -> tuple[Check, ...]:
-    """Every errand, under both protocols."""
-    return tuple(Check(errand, rebalance) for rebalance in REBALANCES for errand in ERRANDS)
+    """Every case, under both protocols."""
+    return tuple(Check(case, rebalance) for rebalance in REBALANCES for case in HANDLINGS)
 
 
 @cache
@@ -94,7 +94,7 @@ def suite() -> Iterator[Part]:
 
 def suite_for(key: Key) -> Iterator[Part]:
     """Everything, those parts first that are likely to need the handler of this input."""
-    about = [one for one in checks() if key_of(one.errand) == key]
+    about = [one for one in checks() if key_of(one.case) == key]
     yield from about
     on_the_way = [walk for walk in walks() if _happens_in(walk, key)]
     yield from on_the_way

@@ -33,7 +33,7 @@ from groupspec.conformance.traces.trace_rules import KINDS, Violation
 from groupspec.conformance.traces.workspace import Workspace, workspace
 
 BATCH_ROWS: Final = 65_536
-_LEAST_TASK_BYTES: Final = 1024 * 1024
+_MIN_TASK_BYTES: Final = 1024 * 1024
 
 Progress = Callable[[str, int, int], None]
 """Called with (what is done, how many, of how many) while work goes on: ("read", 3, 16)."""
@@ -184,7 +184,7 @@ def plan_all(paths: Sequence[Path], tasks: int = 0) -> Plan:
     found = inputs.find_files(paths)
     chunks = plan(found.files)
     share = sum(chunk.weight for chunk in chunks) // max(tasks, 1)
-    return Plan(pack(chunks, min(CHUNK_BYTES, max(share, _LEAST_TASK_BYTES))), found.left_out)
+    return Plan(pack(chunks, min(CHUNK_BYTES, max(share, _MIN_TASK_BYTES))), found.left_out)
 
 
 def parse(tasks: Sequence[Sequence[Chunk]], progress: Progress = no_progress) -> list[Parsed]:

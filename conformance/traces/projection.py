@@ -82,7 +82,7 @@ HIDDEN: Final = {
 }
 # What a hidden event may have brought about.
 DEMANDING: Final = ("join_sent", "leave_sent", "revoked_started", "revoked", "lost_started", "lost")
-MOST_PENDING: Final = 2
+MAX_PENDING: Final = 2
 EITHER: Final = "either"
 # The variables of the machine that a configuration remembers. The others may have any value at every step: what they would
 # add is precision about things that a trace shows only indirectly, and they multiply the number of sets by thousands.
@@ -305,7 +305,7 @@ class Observer:
                 requests = tuple(word for word in emitted if word in REQUEST_EVENTS.values())
                 told = tuple(word for word in emitted if word in self.heard)
                 after = now._replace(state=state, values=values, pending=now.pending + requests)
-                if len(after.pending) > MOST_PENDING:
+                if len(after.pending) > MAX_PENDING:
                     continue
                 if later := (*rest, *told):
                     todo.append((after, later))

@@ -12,7 +12,7 @@ from typing import Final
 
 from groupspec.conformance.wire.verdicts import BROKEN, Judgement, Verdict
 
-CONSEQUENCES: Final = (
+POSTCONDITIONS: Final = (
     "J2",
     "S3",
     "O1",
@@ -58,7 +58,7 @@ def symptoms(judgements: Mapping[str, Judgement]) -> dict[str, str]:
 
 
 def _weight(rule: str, judgement: Judgement) -> tuple[bool, int]:
-    place = CONSEQUENCES.index(rule) if rule in CONSEQUENCES else -1
+    place = POSTCONDITIONS.index(rule) if rule in POSTCONDITIONS else -1
     return (judgement.verdict is not Verdict.FAIL, place)
 
 

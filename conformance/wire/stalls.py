@@ -20,7 +20,7 @@ from groupspec.conformance.wire.log import now_us
 from groupspec.impl.broker.ticks import Ticks
 
 SAMPLE_S: Final = 0.05
-LEAST_WAIT_US: Final = 1_000
+MIN_WAIT_US: Final = 1_000
 TICK_NS: Final = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 PROCESSES_AGAIN: Final = 10
 """After so many samples it is asked again which processes belong to the client: a harness may be a shell that starts it."""
@@ -89,7 +89,7 @@ class Waits:
 
     def __iter__(self) -> Iterator[Wait]:
         """Every sample in which anybody waited."""
-        return (sample for sample in self._samples if sample[2] >= LEAST_WAIT_US)
+        return (sample for sample in self._samples if sample[2] >= MIN_WAIT_US)
 
 
 class WaitClock:

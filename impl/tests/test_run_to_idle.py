@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from groupspec.impl.run_to_idle import Deadlock, RuntimeMisuse, RunToIdleRuntime, StepLimit
-from groupspec.impl.runtime import Bell, Queue, wait_until
+from groupspec.impl.runtime import EventCount, Queue, wait_until
 
 Work = Callable[[RunToIdleRuntime, list[str]], dict[str, Callable[[], None]]]
 
@@ -221,14 +221,14 @@ def test_a_lost_wakeup_is_found() -> None:
 
 def test_a_bell_loses_no_ring_in_any_order() -> None:
     def story(runtime: RunToIdleRuntime, said: list[str]) -> dict[str, Callable[[], None]]:
-        bell, flag = Bell(runtime, "bell"), list[bool]()
+        events, flag = EventCount(runtime, "events"), list[bool]()
 
         def reader() -> None:
-            said.append("seen" if wait_until(bell, runtime, lambda: bool(flag), None) else "missed")
+            said.append("seen" if wait_until(events, runtime, lambda: bool(flag), None) else "missed")
 
         def writer() -> None:
             flag.append(True)
-            bell.ring()
+            events.advance()
 
         return {"reader": reader, "writer": writer}
 

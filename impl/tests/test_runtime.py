@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from groupspec.impl.run_to_idle import RunToIdleRuntime
-from groupspec.impl.runtime import Bell, Queue, Runtime, ThreadingRuntime, wait_until
+from groupspec.impl.runtime import EventCount, Queue, Runtime, ThreadingRuntime, wait_until
 
 pytestmark = pytest.mark.realtime
 
@@ -45,28 +45,28 @@ def test_a_queue_gives_up_when_the_time_has_passed(runtime: Runtime) -> None:
 
 
 def test_a_bell_wakes_who_waits(runtime: Runtime) -> None:
-    bell, done = Bell(runtime, "bell"), list[str]()
+    events, done = EventCount(runtime, "events"), list[str]()
 
     def work() -> None:
         runtime.sleep_ms(SOON_MS)
         done.append("work")
-        bell.ring()
+        events.advance()
 
     runtime.thread(work, "worker").start()
-    assert wait_until(bell, runtime, lambda: bool(done), runtime.now_ms() + LATE_MS)
+    assert wait_until(events, runtime, lambda: bool(done), runtime.now_ms() + LATE_MS)
 
 
 def test_a_bell_that_does_not_ring_is_not_waited_for_longer_than_said(runtime: Runtime) -> None:
-    bell = Bell(runtime, "bell")
-    assert not bell.wait(bell.rings(), SOON_MS)
-    assert not wait_until(bell, runtime, lambda: False, runtime.now_ms() + SOON_MS)
+    events = EventCount(runtime, "events")
+    assert not events.wait(events.value(), SOON_MS)
+    assert not wait_until(events, runtime, lambda: False, runtime.now_ms() + SOON_MS)
 
 
 def test_a_ring_before_the_wait_counts(runtime: Runtime) -> None:
-    bell = Bell(runtime, "bell")
-    seen = bell.rings()
-    bell.ring()
-    assert bell.wait(seen, None)
+    events = EventCount(runtime, "events")
+    seen = events.value()
+    events.advance()
+    assert events.wait(seen, None)
 
 
 def test_a_lock_lets_one_in_at_a_time(runtime: Runtime) -> None:

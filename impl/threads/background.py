@@ -3,7 +3,7 @@
     polling thread                                              background thread
     Consumer: API calls, callbacks   -- server events queue -->  Core.handle, Core.advance
     runs listeners, raises errors    <-- consumer events queue   Transport.send, Transport.poll
-    waits on futures                 <-- futures, bell
+    waits on futures                 <-- futures, event count
 
 The loop: take the server events, one at a time (rule Q3); fire the core's timers; carry out what the core wants done;
 wait for the network until the next deadline, or until an event wakes it; hand the answers to the core. The background
@@ -43,12 +43,12 @@ from groupspec.impl.core.events import (
 )
 from groupspec.impl.core.messages import ErrorCode, NoAnswer
 from groupspec.impl.core.transport import Transport
-from groupspec.impl.runtime import Bell, Queue, Runtime, Thread, wait_until
+from groupspec.impl.runtime import EventCount, Queue, Runtime, Thread, wait_until
 from groupspec.impl.threads.futures import Future, Futures
 
 _log = logging.getLogger(__name__)
 
-LONGEST_WAIT_MS: Final = 5_000
+MAX_WAIT_MS: Final = 5_000
 """How long the background thread waits for the network at most, deadlines or not; as Kafka's ConsumerNetworkThread."""
 
 
@@ -62,7 +62,7 @@ class BackgroundDriver:
         self._server_events: Queue[ServerEvent] = Queue(runtime, "server events")
         self._consumer_events: Queue[ConsumerEvent] = Queue(runtime, "consumer events")
         self._futures = Futures(runtime)
-        self._bell = Bell(runtime, "bell of the polling thread")
+        self._event_count = EventCount(runtime, "event count of the polling thread")
         self._taken = 0  # this and all below: written by the background thread while it runs
         self._responses: deque[ResponseReceived] = deque()
         self._outputs: deque[Output] = deque()
@@ -114,7 +114,9 @@ class BackgroundDriver:
 
     def wait_until(self, happened: Callable[[], bool], deadline_ms: int | None) -> bool:
         """Wait for the background thread to bring something about; True at once if it has failed."""
-        return wait_until(self._bell, self._runtime, lambda: happened() or self._failure is not None, deadline_ms)
+        return wait_until(
+            self._event_count, self._runtime, lambda: happened() or self._failure is not None, deadline_ms
+        )
 
     def has_consumer_events(self) -> bool:
         """Whether the consumer event queue holds something."""
@@ -136,13 +138,13 @@ class BackgroundDriver:
 
     def nudge(self) -> None:
         """Have the polling thread look again."""
-        self._bell.ring()
+        self._event_count.advance()
 
     def shut_down(self, deadline_ms: int) -> None:
         """Join the thread, then close the network that it used; nothing is left unanswered."""
         self._must_end = True
         self._transport.wake()
-        patience_ms = max(0, deadline_ms - self._runtime.now_ms()) + LONGEST_WAIT_MS
+        patience_ms = max(0, deadline_ms - self._runtime.now_ms()) + MAX_WAIT_MS
         if self._thread is not None and not self._thread.join(patience_ms):
             raise IllegalStateError(
                 f"The background thread has not ended within {patience_ms} ms; it keeps its network"
@@ -181,7 +183,7 @@ class BackgroundDriver:
             with self._life:  # in one step, or a second thread could be started beside a failure
                 self._running = False
                 self._failure = failure
-            self._bell.ring()
+            self._event_count.advance()
             if self._abandoned:
                 self._transport.close(0)
 
@@ -201,8 +203,8 @@ class BackgroundDriver:
     def _wait_ms(self) -> int:
         deadline_ms = self.core.next_deadline_ms()
         if deadline_ms is None:
-            return LONGEST_WAIT_MS
-        return min(LONGEST_WAIT_MS, max(0, deadline_ms - self._runtime.now_ms()))
+            return MAX_WAIT_MS
+        return min(MAX_WAIT_MS, max(0, deadline_ms - self._runtime.now_ms()))
 
     def _take(self, event: ServerEvent) -> None:
         """One event; should it fail, whoever waits for its outcome hears of it."""
@@ -231,7 +233,7 @@ class BackgroundDriver:
         """Once a turn, if anything happened, the polling thread looks what there is for it."""
         if self._changed:
             self._changed = False
-            self._bell.ring()
+            self._event_count.advance()
 
     def _do(self, output: Output) -> None:
         match output:
@@ -264,4 +266,4 @@ class BackgroundDriver:
         self.left_over += self._server_events.close()
         self.left_over += self._consumer_events.close()
         self._futures.fail_all(ConsumerClosedError("The consumer was closed before this could be answered"))
-        self._bell.ring()
+        self._event_count.advance()

@@ -20,10 +20,9 @@ from groupspec.spec.compiler.model import Action, Block, Call, Model, ModelPrope
 from groupspec.spec.compiler.specialise import constants
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
-from groupspec.spec.composition.freeze import frozen_block
 from groupspec.spec.composition.machines import (
     TURN_ENDED,
-    Freedom,
+    Abstraction,
     MachineCode,
     action_name,
     choices,
@@ -31,6 +30,7 @@ from groupspec.spec.composition.machines import (
     prune,
 )
 from groupspec.spec.composition.observed import said, said_variables, silence
+from groupspec.spec.composition.partial_evaluation import frozen_block
 from groupspec.spec.composition.watch import WATCHED, after_event, correct, on_event, on_words
 from groupspec.spec.properties import ASSERTIONS, FAULT
 from groupspec.spec.terms import NO_YES, Event, Value
@@ -93,7 +93,7 @@ def machine_code(table: Table, used: Mapping[str, Table], observed: bool = False
         told = (Set(((said(word), "True"),)),) if word in seen else ()
         return (*noted.get(word, ()), *told) or None
 
-    return MachineCode(table, Freedom(before=before, index=""), hearers_of(used))
+    return MachineCode(table, Abstraction(before=before, index=""), hearers_of(used))
 
 
 def outward_words(used: Mapping[str, Table]) -> tuple[str, ...]:

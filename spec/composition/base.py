@@ -24,11 +24,11 @@ from groupspec.spec.compiler.table import Table
 from groupspec.spec.composition import group, members, static
 from groupspec.spec.composition.calm import CALM, calmed
 from groupspec.spec.composition.deaths import deaths
-from groupspec.spec.composition.freeze import freeze
 from groupspec.spec.composition.machines import conjunction, prune, pruned
 from groupspec.spec.composition.of_group import group_timers
 from groupspec.spec.composition.of_members import applications, timers
 from groupspec.spec.composition.of_network import network
+from groupspec.spec.composition.partial_evaluation import freeze
 from groupspec.spec.composition.system import MIXED, system_of
 from groupspec.spec.properties import FAULT, GROUP_ASSERTIONS
 from groupspec.spec.terms import Value

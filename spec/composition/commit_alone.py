@@ -35,8 +35,16 @@ from groupspec.spec.commit_words import COMMIT_ENDINGS
 from groupspec.spec.compiler.model import Action, Block, Fairness, If, Model, ModelProperty, ModelVariable, Set
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
-from groupspec.spec.composition.freeze import frozen_block
-from groupspec.spec.composition.machines import ILLEGAL, Freedom, MachineCode, action_name, claim, conjunction, prune
+from groupspec.spec.composition.machines import (
+    ILLEGAL,
+    Abstraction,
+    MachineCode,
+    action_name,
+    claim,
+    conjunction,
+    prune,
+)
+from groupspec.spec.composition.partial_evaluation import frozen_block
 from groupspec.spec.properties import FAULT
 from groupspec.spec.terms import NO_YES, Value
 
@@ -207,7 +215,7 @@ def commit_model(properties: tuple[ModelProperty, ...] = (), replaced: Table | N
 
 def commit_code(table: Table) -> MachineCode:
     """A table as procedures of this model."""
-    return MachineCode(table, Freedom(words=_said, index=""), {})
+    return MachineCode(table, Abstraction(words=_said, index=""), {})
 
 
 def _said(event: str, word: str) -> Block:

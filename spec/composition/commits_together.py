@@ -46,7 +46,7 @@ from groupspec.spec.compiler.model import (
 )
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.composition.commit_alone import MACHINE
-from groupspec.spec.composition.machines import ILLEGAL, Freedom, MachineCode, claim, conjunction, name_of, prune
+from groupspec.spec.composition.machines import ILLEGAL, Abstraction, MachineCode, claim, conjunction, name_of, prune
 from groupspec.spec.properties import FAULT
 from groupspec.spec.terms import NO_YES, Value
 from groupspec.spec.vocabulary import VARIABLES
@@ -92,7 +92,7 @@ _BEHIND: Final = f"any(asked[j] != 'nothing' and not ({_AWAITS_POLL}) for j in m
 def commits_model(properties: tuple[ModelProperty, ...] = (), taken: Literal["asked", "sent"] = "asked") -> Model:
     """The model. `taken`: when what an automatic commit covers is taken, at the latest: see above."""
     table = tables()[MACHINE, "eager", "deployed"]
-    code = MachineCode(table, Freedom(words=_said, frozen=_FROZEN), {})
+    code = MachineCode(table, Abstraction(words=_said, frozen=_FROZEN), {})
     procedures = prune([*code.procedures(), _turns(code)])
     fault = ModelVariable(FAULT, ("none", *ASSERTIONS), "none", (), "the first assertion that failed")
     return Model(

@@ -54,7 +54,7 @@ from groupspec.spec.composition.group_records import (
     words,
 )
 from groupspec.spec.composition.group_requests import FACTS_OF, Facts, may_come, told
-from groupspec.spec.composition.machines import Freedom, MachineCode, conjunction, prune, pruned
+from groupspec.spec.composition.machines import Abstraction, MachineCode, conjunction, prune, pruned
 from groupspec.spec.composition.observed import said, said_variables, silence
 from groupspec.spec.group_words import ANSWERS, OF_ONE_MEMBER
 from groupspec.spec.properties import FAULT
@@ -107,7 +107,7 @@ def group_code(table: Table, observed: bool = False) -> MachineCode:
         told = ((said(word), "True"),) if observed and word in ANSWERS else ()
         return (Set((("acted", "True"), *told)),)
 
-    return MachineCode(table, Freedom(words=words, before=before, index="", indexed_events=OF_ONE_MEMBER), {})
+    return MachineCode(table, Abstraction(words=words, before=before, index="", indexed_events=OF_ONE_MEMBER), {})
 
 
 def _moments(observed: bool) -> Iterator[Procedure]:

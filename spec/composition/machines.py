@@ -38,7 +38,7 @@ Words = Callable[[str, str], "Block | None"]
 
 
 @dataclass(frozen=True)
-class Freedom:
+class Abstraction:
     """What a model keeps of its machines, and how it says the rest.
 
     Attributes:
@@ -65,19 +65,19 @@ class Freedom:
 class MachineCode:
     """The procedures and variables of one table within a model."""
 
-    def __init__(self, table: Table, freedom: Freedom, hearers: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(self, table: Table, abstraction: Abstraction, hearers: Mapping[str, tuple[str, ...]]) -> None:
         """`hearers`: event to the machines of the same member that hear it, in order."""
         self.table = table
-        self.freedom = freedom
+        self.abstraction = abstraction
         self.hearers = hearers
         self._expressions: dict[tuple[str, bool], str] = {}
 
     def variables(self) -> Iterator[ModelVariable]:
         """The state of the machine, and its own variables that are neither frozen nor refined."""
-        over: tuple[IndexSet, ...] = ("members",) if self.freedom.index else ()
+        over: tuple[IndexSet, ...] = ("members",) if self.abstraction.index else ()
         yield ModelVariable(self.table.name, self.table.states, self.table.initial, over, f"state of {self.table.name}")
         for variable in self.table.own:
-            if variable.name not in self.freedom.frozen and variable.name not in self.freedom.refined:
+            if variable.name not in self.abstraction.frozen and variable.name not in self.abstraction.refined:
                 yield ModelVariable(variable.name, variable.domain, variable.initial, over, variable.doc)
 
     def procedures(self) -> Iterator[Procedure]:
@@ -102,7 +102,7 @@ class MachineCode:
                     sets = self.table.effect_by_name[effect].set
                     read.update(name for text in sets.values() for name in names(parse(text, True)))
         known = vocabulary.EVENTS[event].inputs
-        return tuple(name for name in known if name in read and name not in self.freedom.frozen)
+        return tuple(name for name in known if name in read and name not in self.abstraction.frozen)
 
     def call(self, event: str, inputs: Mapping[str, str]) -> Call:
         """The machine's procedure for the event, with the inputs that it reads."""
@@ -136,8 +136,8 @@ class MachineCode:
         return self.condition(replace(row, guard=show(simplify(parse(row.guard), inputs))))
 
     def _indices(self, event: str) -> tuple[tuple[str, IndexSet], ...]:
-        known = self.freedom.indexed_events
-        if (known is None and self.freedom.index) or (known is not None and event in known):
+        known = self.abstraction.indexed_events
+        if (known is None and self.abstraction.index) or (known is not None and event in known):
             return (("i", "members"),)
         return ()
 
@@ -159,35 +159,35 @@ class MachineCode:
             assignments = tuple(self._assignments(name, effect.set))
             if assignments:
                 yield Set(assignments, name)
-            yield from self.freedom.follows.get(name, ())
+            yield from self.abstraction.follows.get(name, ())
             words += effect.emit
         for word in words:
             yield from self._word(row.event, word)
 
     def _word(self, event: str, word: str) -> Iterator[Statement]:
-        yield from self.freedom.before(event, word) or ()
-        said = self.freedom.words(event, word)
+        yield from self.abstraction.before(event, word) or ()
+        said = self.abstraction.words(event, word)
         if said is not None:
             yield from said
             return
         for machine in self.hearers.get(word, ()):
-            yield Call(name_of(machine, word), (self.freedom.index,) if self.freedom.index else ())
+            yield Call(name_of(machine, word), (self.abstraction.index,) if self.abstraction.index else ())
 
     def _assignments(self, effect: str, sets: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         for variable, text in sets.items():
-            if variable not in self.freedom.frozen and variable not in self.freedom.refined:
+            if variable not in self.abstraction.frozen and variable not in self.abstraction.refined:
                 yield self._own(variable), self._expression(text, conditional=True) or "True"
-            elif variable in self.freedom.refined and effect not in self.freedom.follows:
+            elif variable in self.abstraction.refined and effect not in self.abstraction.follows:
                 raise ValueError(f"effect {effect} sets {variable}, which the model refines: say what it does instead")
-        yield from self.freedom.effects.get(effect, ())
+        yield from self.abstraction.effects.get(effect, ())
 
     def _own(self, variable: str) -> str:
-        return f"{variable}[{self.freedom.index}]" if self.freedom.index else variable
+        return f"{variable}[{self.abstraction.index}]" if self.abstraction.index else variable
 
     def _expression(self, text: str, conditional: bool = False) -> str:
         """The expression over the model's variables; "" if it is always true. Rows repeat each other's guards: kept."""
         if (text, conditional) not in self._expressions:
-            shown = show(simplify(parse(text, conditional), self.freedom.frozen))
+            shown = show(simplify(parse(text, conditional), self.abstraction.frozen))
             said = ast.unparse(_Renamer(self).visit(ast.parse(shown, mode="eval"))) if shown else ""
             self._expressions[text, conditional] = said
         return self._expressions[text, conditional]
@@ -198,7 +198,7 @@ class MachineCode:
         if known is not None and known.kind == "input":
             text = variable
         else:
-            text = self.freedom.refined.get(variable, self._own(variable))
+            text = self.abstraction.refined.get(variable, self._own(variable))
         return ast.parse(text, mode="eval").body
 
 

@@ -24,7 +24,15 @@ from typing import Final
 from groupspec.spec.compiler.model import Action, Block, If, Model, ModelProperty, ModelVariable, Set
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
-from groupspec.spec.composition.machines import ILLEGAL, Freedom, MachineCode, action_name, claim, conjunction, prune
+from groupspec.spec.composition.machines import (
+    ILLEGAL,
+    Abstraction,
+    MachineCode,
+    action_name,
+    claim,
+    conjunction,
+    prune,
+)
 from groupspec.spec.properties import FAULT
 from groupspec.spec.terms import NO_YES, Value
 
@@ -96,7 +104,7 @@ def partition_model(properties: tuple[ModelProperty, ...] = (), replaced: Table 
 def partition_code(table: Table) -> MachineCode:
     """A table as procedures of this model."""
     fetch = (claim(FETCH_WHEN_FETCHABLE, HUNGRY), Set((("fetch_sent", "True"),)))
-    return MachineCode(table, Freedom(words=lambda _event, word: fetch if word == "Fetch" else (), index=""), {})
+    return MachineCode(table, Abstraction(words=lambda _event, word: fetch if word == "Fetch" else (), index=""), {})
 
 
 def _environment(code: MachineCode, known: frozenset[str]) -> Iterator[Action]:

@@ -11,7 +11,7 @@ from groupspec.spec.compiler.specialise import constants
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables, whole_tables
 from groupspec.spec.composition import group, members, static
-from groupspec.spec.composition.machines import Freedom, MachineCode, name_of
+from groupspec.spec.composition.machines import Abstraction, MachineCode, name_of
 from groupspec.spec.group_words import OF_ONE_MEMBER
 from groupspec.spec.terms import Value
 
@@ -71,14 +71,16 @@ def system_of(
     )
     words = {**members.words(features), "coordinator_gone": found_again}
     kept_out = {**_FROZEN, "static": static.FEATURE in features}
-    freedom = Freedom(
+    abstraction = Abstraction(
         frozen={**kept_out, **constants(None, profile)} if mixed else kept_out,
         refined={**members.REFINED, **members.UPGRADED} if mixed else members.REFINED,
         effects=members.effects(features),
         follows=members.FOLLOWS,
         words=lambda _event, word: words.get(word),
     )
-    codes = {name: MachineCode(table, freedom, hearers) for name, table in used.items()}
+    codes = {name: MachineCode(table, abstraction, hearers) for name, table in used.items()}
     broker = replaced.get("broker_group", whole_tables()["broker_group"])
-    kept = Freedom(frozen=group.frozen(features), words=group.words(features), index="", indexed_events=OF_ONE_MEMBER)
+    kept = Abstraction(
+        frozen=group.frozen(features), words=group.words(features), index="", indexed_events=OF_ONE_MEMBER
+    )
     return System(rebalance, profile, size, features, codes, MachineCode(broker, kept, {}), hearers)

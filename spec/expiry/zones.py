@@ -19,7 +19,7 @@ from typing import Final
 from groupspec.spec.expiry.automata import Places, Step, System
 from groupspec.spec.expiry.linear import Inequality, Zone, eliminate, implies, tidy
 
-MOST_ZONES: Final = 600
+MAX_ZONES: Final = 600
 
 
 class Endless(RuntimeError):
@@ -47,8 +47,8 @@ def explore(system: System, goal: str, assumptions: Iterable[Inequality]) -> Ans
             continue
         known[places].append(zone)
         explored += 1
-        if explored > MOST_ZONES:
-            raise Endless(f"more than {MOST_ZONES} zones; the last is at {places}")
+        if explored > MAX_ZONES:
+            raise Endless(f"more than {MAX_ZONES} zones; the last is at {places}")
         if goal in places:
             continue
         for step in system.steps[places]:

@@ -1,6 +1,6 @@
 """A model as C: a struct with a byte for each value, a function for each body, and one that tries every alternative.
 
-What is written here is different for each model; the search itself is the same for all, and stands in `crew.c` and
+What is written here is different for each model; the search itself is the same for all, and stands in `worker_pool.c` and
 `search.c`, which are appended. Names are kept, with a letter before them (`v_` variable, `i_` index, `n_` input,
 `p_` procedure, `a_` action), so that no name of a model can mean anything to C.
 """
@@ -29,7 +29,7 @@ from groupspec.spec.explorer.folding import Folding
 from groupspec.spec.explorer.layout import Layout
 from groupspec.spec.explorer.program import Program
 
-FIXED = [Path(__file__).parent / name for name in ("crew.c", "search.c")]
+FIXED = [Path(__file__).parent / name for name in ("worker_pool.c", "search.c")]
 
 
 def c_source(program: Program, folding: Folding | None = None) -> str:

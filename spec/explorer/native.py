@@ -24,7 +24,7 @@ from groupspec.spec.explorer.program import Program
 
 COMPILE_SECONDS = 300
 OPTIMISE = "-O2"
-MOST_WORKERS = 3
+MAX_WORKERS = 3
 """More have nothing to do: to look states up takes a third of the time, and only one can."""
 _UNLIMITED = (1 << 64) - 1
 _PACKED, _PARENTS, _NUMBERS = 0, 1, 2
@@ -59,8 +59,8 @@ def compiler() -> Compiler | None:
 def workers() -> int:
     """How many threads compute successors beside the one that looks them up: one for each further processor."""
     if hasattr(os, "sched_getaffinity"):
-        return min(len(os.sched_getaffinity(0)) - 1, MOST_WORKERS)
-    return min((os.cpu_count() or 1) - 1, MOST_WORKERS)
+        return min(len(os.sched_getaffinity(0)) - 1, MAX_WORKERS)
+    return min((os.cpu_count() or 1) - 1, MAX_WORKERS)
 
 
 def build(source: str, optimise: str = "") -> Path:

@@ -1,4 +1,4 @@
-/* Breadth-first search, the same for every model. Who computes the successors of a state stands in crew.c.
+/* Breadth-first search, the same for every model. Who computes the successors of a state stands in worker_pool.c.
  *
  * States lie packed in the order in which they were found, so that the frontier is a cursor and a state's number is its
  * place. A table of 32-bit slots finds them again: a slot holds a number, counted from 1, in its low bits, and in the bits
@@ -13,7 +13,7 @@
 #endif
 
 #define NONE 0xFFFFFFFFu
-#define MOST_STATES 0xFFFFFF00u
+#define MAX_STATES 0xFFFFFF00u
 #define EXPORT __attribute__((visibility("default")))
 
 enum { MORE, COMPLETE, STATES_REACHED, MEMORY_REACHED, VIOLATED };
@@ -31,9 +31,9 @@ typedef struct {
     uint64_t fired[ACTIONS];
     uint32_t first[PROPERTIES + 1]; /* the first state that decides: violates an invariant, meets a reachable property */
     uint64_t broken;             /* how many invariants are violated */
-    uint64_t handed_out;         /* the first state that the crew was not given yet */
+    uint64_t handed_out;         /* the first state that the pool was not given yet */
     Block *block;                /* the one that is being looked up */
-    Crew crew;
+    WorkerPool pool;
 } Search;
 
 static uint64_t slot_of(const Search *q, uint64_t hash) {
@@ -109,7 +109,7 @@ static int make_room(Search *q) {
     if (step < ALTERNATIVES) step = ALTERNATIVES;
     for (; step >= ALTERNATIVES; step /= 2) {
         uint64_t wanted = q->capacity + step;
-        if (wanted > MOST_STATES) continue;
+        if (wanted > MAX_STATES) continue;
         if (bytes_for(wanted) <= q->max_bytes) return reserve(q, wanted);
         /* Steps that hardly help cost a new table each: then it is enough. */
         if (step < q->capacity / 64) break;
@@ -149,27 +149,27 @@ static uint32_t find_or_add(Search *q, const Key *key, uint32_t parent, uint16_t
     return index;
 }
 
-/* The block with the successors of the next state; the crew is given as many of the states after it as it can take. */
+/* The block with the successors of the next state; the pool is given as many of the states after it as it can take. */
 static Block *next_block(Search *q) {
-    enum { WORTH_A_CREW = 50000 };
-    Crew *crew = &q->crew;
+    enum { WORTH_A_POOL = 50000 };
+    WorkerPool *pool = &q->pool;
     if (q->block && q->block->used == q->block->states) {
-        give_up(crew);
+        give_up(pool);
         q->block = NULL;
     }
     if (q->block) return q->block;
-    if (crew->hired < crew->wanted && q->count >= WORTH_A_CREW) hire(crew);
-    if (crew->head == crew->tail) q->handed_out = q->cursor;
-    for (Block *b; (b = free_block(crew));) {
+    if (pool->hired < pool->wanted && q->count >= WORTH_A_POOL) hire(pool);
+    if (pool->head == pool->tail) q->handed_out = q->cursor;
+    for (Block *b; (b = free_block(pool));) {
         uint64_t left = q->count - q->handed_out;
         /* A small block is for when there is nothing else to do. */
-        if (!left || (left < BLOCK && crew->head != crew->tail)) break;
+        if (!left || (left < BLOCK && pool->head != pool->tail)) break;
         int states = left < BLOCK ? (int)left : BLOCK;
         memcpy(b->packed, q->packed + q->handed_out * WORDS, (size_t)states * WORDS * 8);
-        hand_out(crew, states, ALTERNATIVES);
+        hand_out(pool, states, ALTERNATIVES);
         q->handed_out += states;
     }
-    return q->block = take_back(crew);
+    return q->block = take_back(pool);
 }
 
 static void ask_for_slot(const Search *q, const Key *key) {
@@ -219,7 +219,7 @@ EXPORT int search_run(Search *q, uint64_t expansions) {
 
 EXPORT void search_free(Search *q) {
     if (!q) return;
-    dismiss(&q->crew);
+    dismiss(&q->pool);
     free(q->packed);
     free(q->parents);
     free(q->numbers);
@@ -236,7 +236,7 @@ EXPORT Search *search_new(int of_variant, int stops_at_violation, int workers) {
     q->max_states = q->max_bytes = UINT64_MAX;
     q->first_dead = NONE;
     for (int p = 0; p < PROPERTIES; p++) q->first[p] = NONE;
-    if (!assemble(&q->crew, workers, of_variant) || !reserve(q, 4096 + 4 * ALTERNATIVES)) {
+    if (!assemble(&q->pool, workers, of_variant) || !reserve(q, 4096 + 4 * ALTERNATIVES)) {
         search_free(q);
         return NULL;
     }
@@ -250,7 +250,7 @@ EXPORT Search *search_new(int of_variant, int stops_at_violation, int workers) {
 }
 
 EXPORT void search_limit(Search *q, uint64_t max_states, uint64_t max_bytes) {
-    q->max_states = max_states < MOST_STATES ? max_states : MOST_STATES;
+    q->max_states = max_states < MAX_STATES ? max_states : MAX_STATES;
     q->max_bytes = max_bytes;
 }
 
@@ -316,7 +316,7 @@ static int some_marked(Search *q, const uint8_t *marks, const Block *b, uint32_t
 
 /* The same of all successors of one state. */
 static int any_marked(Search *q, const uint8_t *marks, uint64_t i) {
-    Block *b = &q->crew.spare;
+    Block *b = &q->pool.spare;
     memcpy(b->packed, q->packed + i * WORDS, WORDS * 8);
     b->states = 1;
     b->most = ALTERNATIVES;
@@ -353,17 +353,17 @@ static uint64_t decide(Search *q, uint8_t *marks, const Block *b) {
 /* One sweep over all states; gives how many were marked. Edges are not kept, they would need more memory than all the rest:
  * successors are computed again, mostly no more than the first few, because soon nearly everything is marked. */
 static uint64_t sweep(Search *q, uint8_t *marks, int down) {
-    Crew *crew = &q->crew;
+    WorkerPool *pool = &q->pool;
     uint64_t found = 0, next = 0;
     for (;;) {
         Block *b;
-        while (next < q->count && (b = free_block(crew))) {
+        while (next < q->count && (b = free_block(pool))) {
             int states = gather(q, marks, down, &next, b);
-            if (states) hand_out(crew, states, FIRST_FEW);
+            if (states) hand_out(pool, states, FIRST_FEW);
         }
-        if (crew->head == crew->tail) return found;
-        found += decide(q, marks, take_back(crew));
-        give_up(crew);
+        if (pool->head == pool->tail) return found;
+        found += decide(q, marks, take_back(pool));
+        give_up(pool);
     }
 }
 
@@ -374,7 +374,7 @@ EXPORT int64_t search_unrecoverable(Search *q, int property) {
     variant = q->variant;
     uint8_t *marks = calloc(1, q->count / 8 + 1);
     if (!marks) return -2;
-    if (q->block) give_up(&q->crew); /* the last one of the search */
+    if (q->block) give_up(&q->pool); /* the last one of the search */
     q->block = NULL;
     for (uint64_t i = 0; i < q->count; i++) {
         State s;

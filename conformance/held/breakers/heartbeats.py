@@ -234,7 +234,7 @@ def a_poll_that_waits_hears_nothing() -> None:
     """A poll that waits for records does not notice that a callback is due."""
 
     def has_news(self: Consumer) -> bool:
-        return self._door.is_interrupted() or self._subscription.next_buffered() is not None
+        return self._call_guard.is_interrupted() or self._subscription.next_buffered() is not None
 
     instead(Consumer, "_has_news", has_news)
 

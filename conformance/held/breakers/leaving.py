@@ -13,7 +13,7 @@ from groupspec.impl.core.leaving import Leaving
 from groupspec.impl.core.membership import RebalanceState
 from groupspec.impl.core.messages import JoinGroupResponse
 from groupspec.impl.threads.background import BackgroundDriver
-from groupspec.impl.threads.door import Door
+from groupspec.impl.threads.call_guard import CallGuard
 from groupspec.impl.threads.futures import Futures
 
 
@@ -130,7 +130,7 @@ def who_waits_at_the_end_waits_for_ever() -> None:
 
     def cancel_left_over(self: BackgroundDriver) -> None:
         self._ended = True
-        self._bell.ring()
+        self._event_count.advance()
 
     instead(BackgroundDriver, "_cancel_left_over", cancel_left_over)
 
@@ -169,11 +169,11 @@ def the_network_goes_before_the_thread() -> None:
 def two_threads_close() -> None:
     """Whether the consumer is closed is tested and set in two steps: a second close closes again."""
 
-    def begin_close(self: Door) -> bool:
+    def begin_close(self: CallGuard) -> bool:
         self._closer = self._runtime.thread_id()
         return True
 
-    instead(Door, "begin_close", begin_close)
+    instead(CallGuard, "begin_close", begin_close)
 
 
 @breaker("L4-second-close", "L4")
@@ -215,7 +215,7 @@ def a_wakeup_interrupts_close() -> None:
 
     def make(original: Method) -> Method:
         def leave_group(self: Consumer, deadline_ms: int, alone: bool, processed: bool) -> None:
-            self._door.check_interrupted()
+            self._call_guard.check_interrupted()
             original(self, deadline_ms, alone, processed)
 
         return leave_group

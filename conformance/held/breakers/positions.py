@@ -154,7 +154,7 @@ def a_wakeup_drops_records() -> None:
         self._driver.submit(Fetch())
         while True:
             records = self._records.take(self._config.max_poll_records)
-            self._door.check_interrupted()
+            self._call_guard.check_interrupted()
             if records or self._runtime.now_ms() >= deadline_ms:
                 return records
             self._wait_for_news(deadline_ms)

@@ -11,7 +11,7 @@ from groupspec.impl.core.metadata import Metadata
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.runtime import Queue
 from groupspec.impl.threads.background import BackgroundDriver
-from groupspec.impl.threads.door import Door, WakeupError
+from groupspec.impl.threads.call_guard import CallGuard, WakeupError
 from groupspec.impl.threads.futures import Future, Futures
 
 
@@ -250,8 +250,8 @@ def a_wakeup_counts_only_while_waiting() -> None:
     def make(original: Method) -> Method:
         def poll_until(self: Consumer, deadline_ms: int) -> object:
             if self._subscription.next_buffered() is not None:
-                with self._door._lock:
-                    self._door._wakeup = False
+                with self._call_guard._lock:
+                    self._call_guard._wakeup = False
             return original(self, deadline_ms)
 
         return poll_until
@@ -263,25 +263,25 @@ def a_wakeup_counts_only_while_waiting() -> None:
 def one_wakeup_interrupts_every_call() -> None:
     """A wakeup interrupts the call that waits, and the next one, and so on."""
 
-    def check_interrupted(self: Door) -> None:
+    def check_interrupted(self: CallGuard) -> None:
         with self._lock:
             if self._wakeup and not self._callbacks:
                 raise WakeupError("wakeup() was called")
 
-    instead(Door, "check_interrupted", check_interrupted)
+    instead(CallGuard, "check_interrupted", check_interrupted)
 
 
 @breaker("T4-in-callbacks", "T4")
 def a_wakeup_reaches_into_callbacks() -> None:
     """A commit made inside a callback is interrupted by a wakeup."""
 
-    def check_interrupted(self: Door) -> None:
+    def check_interrupted(self: CallGuard) -> None:
         with self._lock:
             if self._wakeup:
                 self._wakeup = False
                 raise WakeupError("wakeup() was called")
 
-    instead(Door, "check_interrupted", check_interrupted)
+    instead(CallGuard, "check_interrupted", check_interrupted)
 
 
 @breaker("Q1-callback-event-lost", "Q1 S3")

@@ -11,9 +11,9 @@ import pytest
 
 from groupspec.conformance.stateful.cells import Cell, cells
 from groupspec.conformance.stateful.core_adapter import CoreAdapter
+from groupspec.conformance.stateful.distinguishing import distinguishing_run
 from groupspec.conformance.stateful.lockstep import Divergence, Lockstep
 from groupspec.conformance.stateful.routes import Offer
-from groupspec.conformance.stateful.telling import telling_run
 from groupspec.spec.compiler.member import BrokenSpecification, IllegalEvent, Member
 from groupspec.spec.compiler.tables import tables
 
@@ -57,7 +57,7 @@ def verdict(cell: Cell, mutated: Member, rebalance: str) -> str:
     if fails(cell, mutated):
         return "noticed"
     sane = Member(rebalance, "deployed")
-    run = telling_run(sane, mutated, cell.start)
+    run = distinguishing_run(sane, mutated, cell.start)
     if run is None:
         return "same"
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from groupspec.conformance.stateful.handlers import (
-    SPECIFIED_BY_ERRANDS,
+    SPECIFIED_BY_CASES,
     SPECIFIED_BY_MACHINES,
     Key,
     first_failure,
@@ -41,10 +41,10 @@ def test_replacing_a_handler_by_pass_makes_the_suite_fail(key: Key, monkeypatch:
 
 @pytest.mark.parametrize("key", KEYS, ids=name)
 def test_everything_that_the_core_accepts_is_specified(key: Key) -> None:
-    assert key in SPECIFIED_BY_MACHINES | SPECIFIED_BY_ERRANDS
+    assert key in SPECIFIED_BY_MACHINES | SPECIFIED_BY_CASES
 
 
-@pytest.mark.parametrize("key", sorted(SPECIFIED_BY_MACHINES | SPECIFIED_BY_ERRANDS), ids=name)
+@pytest.mark.parametrize("key", sorted(SPECIFIED_BY_MACHINES | SPECIFIED_BY_CASES), ids=name)
 def test_everything_that_is_specified_the_core_accepts(key: Key) -> None:
     assert key in dispatch.HANDLERS
 

@@ -24,7 +24,7 @@ from groupspec.conformance.traces.dialects.base import Dialect, LogEvent, Parsed
 from groupspec.conformance.traces.dialects.times import Clock
 
 _SAMPLE_LINES: Final = 5000
-_LEAST_SCORE: Final = 0.05
+_MIN_SCORE: Final = 0.05
 _LINES_BETWEEN_WORDS: Final = 10_000
 _MIB: Final = 1 << 20
 
@@ -115,7 +115,7 @@ def recognise(lines: Sequence[str]) -> Dialect | None:
     """The dialect that most of the lines look like; None when they look like none of those known."""
     scores = [(dialect.sniff(lines), dialect) for dialect in DIALECTS]
     best, dialect = max(scores, key=lambda scored: scored[0])
-    return dialect if best >= _LEAST_SCORE else None
+    return dialect if best >= _MIN_SCORE else None
 
 
 def _read_one(file: Path, clock: Clock, group: str | None, logs: Logs, megabytes_read: Callable[[int], None]) -> None:

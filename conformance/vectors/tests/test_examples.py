@@ -15,7 +15,7 @@ from groupspec.conformance.vectors.examples.run_vectors import Run
 
 VECTORS = folder_path("conformance") / "vectors"
 PROTOCOLS = pytest.mark.parametrize("rebalance", ["eager", "cooperative"])
-MOST_OF_A_BUILD_S = 300
+MAX_OF_A_BUILD_S = 300
 """For a Go that builds its standard library first; a bound, not a wait."""
 
 
@@ -68,7 +68,7 @@ def toy(tmp_path: Path) -> Path:
             env={**os.environ, **offline},
             capture_output=True,
             text=True,
-            timeout=MOST_OF_A_BUILD_S,
+            timeout=MAX_OF_A_BUILD_S,
             check=False,
         )
     except FileNotFoundError:
@@ -86,7 +86,7 @@ def test_a_member_written_from_the_book_alone_passes_all_and_each_planted_bug_is
         [toy(tmp_path), "-kills", "-wire", *files],
         capture_output=True,
         text=True,
-        timeout=MOST_OF_A_BUILD_S,
+        timeout=MAX_OF_A_BUILD_S,
         check=False,
     )
     rows = re.findall(r"^(eager|cooperative) +([a-z-]*) +(\d+) of (\d+) steps fail", said.stdout, re.MULTILINE)

@@ -13,7 +13,7 @@ from groupspec.conformance.wire.rules.heartbeats import gives_up
 from groupspec.conformance.wire.rules.joining import joined_meanwhile
 from groupspec.impl.core.messages import OffsetCommitRequest, TopicPartition
 
-MOST_TRIES: Final = 3
+MAX_TRIES: Final = 3
 REASONS: Final = ("REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID")
 INTERVAL_OVER: Final = 800
 """Microseconds of each millisecond of the interval: a timer may be a fifth early."""
@@ -97,7 +97,7 @@ def the_commit_does_not_hold_the_rebalance(history: History) -> Iterator[Finding
             continue
         if join is None:
             yield broken("no JoinGroup after the commit that precedes it", before[-1].sent_us)
-        elif len(before) > MOST_TRIES:
+        elif len(before) > MAX_TRIES:
             yield broken(f"{len(before)} OffsetCommits before one JoinGroup", before[-1].sent_us)
         else:
             yield held("the commit before the rebalance was made, and the rebalance went on", join.sent_us)

@@ -40,7 +40,7 @@ from groupspec.impl.core.tests.scene import MEMBER, Scene, partitions
 P0, P1 = partitions(0, 1)
 COOPERATIVE = ("cooperative-sticky",)
 SAYS_NOTHING = ["REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"]
-LONGEST_MS = 10**6
+MAX_MS = 10**6
 
 
 def commit(offset: int = 5) -> Commit:
@@ -99,7 +99,7 @@ def test_D6_every_request_to_the_coordinator_has_a_time_limit() -> None:
     sent = [o for o in scene.outputs if isinstance(o, SendRequest) and o.node == COORDINATOR]
     kinds = {type(request.request).__name__.removesuffix("Request") for request in sent}
     assert kinds == {"JoinGroup", "SyncGroup", "OffsetFetch", "OffsetCommit", "Heartbeat", "LeaveGroup"}
-    assert all(0 < request.timeout_ms <= LONGEST_MS for request in sent)
+    assert all(0 < request.timeout_ms <= MAX_MS for request in sent)
 
 
 @pytest.mark.parametrize("error", ["DISCONNECTED", "TIMED_OUT"])
@@ -482,7 +482,7 @@ def test_Q5_O3_from_the_announcement_on_an_eager_member_returns_nothing_of_it() 
 def test_L2_at_the_end_of_a_close_everybody_has_an_answer() -> None:
     scene = Scene(enable_auto_commit=True).stable(0)
     scene.do(Commit({P0: OffsetAndMetadata(5)}, 1))
-    scene.do(Commit({P0: OffsetAndMetadata(6)}, 2, LONGEST_MS))
+    scene.do(Commit({P0: OffsetAndMetadata(6)}, 2, MAX_MS))
     scene.close(timeout_ms=500)
     scene.pass_ms(500)
     scene.revoked()

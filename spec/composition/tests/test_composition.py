@@ -13,7 +13,7 @@ from groupspec.spec.compiler.model import Model, ModelVariable
 from groupspec.spec.composition import group
 from groupspec.spec.composition.alone import CONFIGURATION, alone_model
 from groupspec.spec.composition.base import base_model
-from groupspec.spec.composition.freeze import fold, freeze
+from groupspec.spec.composition.partial_evaluation import fold, freeze
 from groupspec.spec.explorer.exploration import Limits
 from groupspec.spec.explorer.explore import explore
 from groupspec.spec.explorer.interpreter import apply, enabled, initial_state

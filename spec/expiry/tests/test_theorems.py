@@ -163,7 +163,7 @@ def test_g1_a_member_stays_if_it_polls_before_the_rebalance_timeout() -> None:
 
 
 def test_a_model_whose_rounds_restart_no_clock_ends_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(zones, "MOST_ZONES", 30)
+    monkeypatch.setattr(zones, "MAX_ZONES", 30)
     for_ever = Part(
         "two clocks that drift apart",
         {"HERE": ("one <= interval",)},

@@ -118,4 +118,4 @@ def test_how_many_threads_there_are_changes_no_number(monkeypatch: pytest.Monkey
         monkeypatch.setattr(native, "workers", lambda workers=workers: workers)
         found.append(_numbers(explore(model, engine="native", limits=Limits(max_states=130_000))))
     assert found[0] == found[1] == found[2]
-    assert int(str(found[0]["states"])) > 100_000, "fewer are not worth a crew"
+    assert int(str(found[0]["states"])) > 100_000, "fewer are not worth a pool"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from groupspec.impl.core.errors import ConsumerClosedError, IllegalStateError, KafkaError
-from groupspec.impl.runtime import Bell, Runtime, wait_until
+from groupspec.impl.runtime import EventCount, Runtime, wait_until
 
 
 class ConcurrentUseError(IllegalStateError):
@@ -25,14 +25,14 @@ class ForkedConsumerError(IllegalStateError):
     """A child process used the consumer of its parent, of which it has only the memory: no thread, and no connection."""
 
 
-class Door:
+class CallGuard:
     """Who is inside, whether the consumer is being closed, and whether somebody wants the inside to wake up."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._process = runtime.process_id()
-        self._lock = runtime.lock("door")
-        self._left = Bell(runtime, "bell of the door")
+        self._lock = runtime.lock("call guard")
+        self._left = EventCount(runtime, "event count of the call guard")
         self._inside: int | None = None
         self._depth = 0
         self._callbacks = 0
@@ -151,7 +151,7 @@ class Door:
         """The consumer is closed."""
         with self._lock:
             self._closed = True
-        self._left.ring()
+        self._left.advance()
 
     # -----------------------------------------------------------------------------------------------------------------
 
@@ -179,7 +179,7 @@ class Door:
                 self._inside = None
             awaited = self._closer is not None
         if awaited:
-            self._left.ring()
+            self._left.advance()
 
     def _is_shut_for(self, thread: int) -> bool:
         return self._closed or self._closer not in (None, thread)

@@ -1,4 +1,4 @@
-/* Successors, computed ahead of the search, by a crew of threads if there are processors for them.
+/* Successors, computed ahead of the search, by a pool of threads if there are processors for them.
  *
  * To compute the successors of a state takes longer than to look them up, and needs nothing but the state. So states are
  * handed out in blocks, in the order in which they were found; the search takes the blocks back in the same order, and its
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 256, RING = 6, MOST_WORKERS = 7 };
+enum { BLOCK = 256, RING = 6, MAX_WORKERS = 7 };
 enum { WAITING, BUSY, DONE };
 
 typedef struct {
@@ -39,10 +39,10 @@ typedef struct {
     Block spare;         /* never handed out */
     uint64_t head, tail; /* the blocks that are handed out and not yet taken back, modulo RING */
     int wanted, hired, variant, leaving;
-    pthread_t workers[MOST_WORKERS];
+    pthread_t workers[MAX_WORKERS];
     pthread_mutex_t lock;
     pthread_cond_t work, done;
-} Crew;
+} WorkerPool;
 
 static uint64_t mix(const uint64_t *w) {
     uint64_t h = 0x9E3779B97F4A7C15u;
@@ -101,86 +101,86 @@ static void compute(Block *b) {
 }
 
 static void *work(void *argument) {
-    Crew *crew = argument;
-    variant = crew->variant;
-    pthread_mutex_lock(&crew->lock);
-    while (!crew->leaving) {
+    WorkerPool *pool = argument;
+    variant = pool->variant;
+    pthread_mutex_lock(&pool->lock);
+    while (!pool->leaving) {
         Block *b = NULL;
-        for (uint64_t k = crew->head; k < crew->tail && !b; k++)
-            if (crew->ring[k % RING].stage == WAITING) b = &crew->ring[k % RING];
+        for (uint64_t k = pool->head; k < pool->tail && !b; k++)
+            if (pool->ring[k % RING].stage == WAITING) b = &pool->ring[k % RING];
         if (!b) {
-            pthread_cond_wait(&crew->work, &crew->lock);
+            pthread_cond_wait(&pool->work, &pool->lock);
             continue;
         }
         b->stage = BUSY;
-        pthread_mutex_unlock(&crew->lock);
+        pthread_mutex_unlock(&pool->lock);
         compute(b);
-        pthread_mutex_lock(&crew->lock);
+        pthread_mutex_lock(&pool->lock);
         b->stage = DONE;
-        pthread_cond_signal(&crew->done);
+        pthread_cond_signal(&pool->done);
     }
-    pthread_mutex_unlock(&crew->lock);
+    pthread_mutex_unlock(&pool->lock);
     return NULL;
 }
 
 /* Fewer than wanted, if the system has no more: the search itself works too. */
-static void hire(Crew *crew) {
-    while (crew->hired < crew->wanted && crew->hired < MOST_WORKERS) {
-        if (pthread_create(&crew->workers[crew->hired], NULL, work, crew)) break;
-        crew->hired++;
+static void hire(WorkerPool *pool) {
+    while (pool->hired < pool->wanted && pool->hired < MAX_WORKERS) {
+        if (pthread_create(&pool->workers[pool->hired], NULL, work, pool)) break;
+        pool->hired++;
     }
-    crew->wanted = crew->hired;
+    pool->wanted = pool->hired;
 }
 
 /* The block that is handed out next, to be filled; NULL if there is no room in the ring. */
-static Block *free_block(Crew *crew) {
-    return crew->tail - crew->head < (crew->hired ? RING : 1) ? &crew->ring[crew->tail % RING] : NULL;
+static Block *free_block(WorkerPool *pool) {
+    return pool->tail - pool->head < (pool->hired ? RING : 1) ? &pool->ring[pool->tail % RING] : NULL;
 }
 
 /* Hands out the block that was filled. */
-static void hand_out(Crew *crew, int states, int most) {
-    Block *b = &crew->ring[crew->tail % RING];
+static void hand_out(WorkerPool *pool, int states, int most) {
+    Block *b = &pool->ring[pool->tail % RING];
     b->states = states;
     b->most = most;
     b->used = 0;
     b->stage = WAITING;
-    pthread_mutex_lock(&crew->lock);
-    crew->tail++;
-    pthread_cond_signal(&crew->work);
-    pthread_mutex_unlock(&crew->lock);
+    pthread_mutex_lock(&pool->lock);
+    pool->tail++;
+    pthread_cond_signal(&pool->work);
+    pthread_mutex_unlock(&pool->lock);
 }
 
 /* The oldest block, when it is computed. */
-static Block *take_back(Crew *crew) {
-    Block *b = &crew->ring[crew->head % RING];
-    pthread_mutex_lock(&crew->lock);
+static Block *take_back(WorkerPool *pool) {
+    Block *b = &pool->ring[pool->head % RING];
+    pthread_mutex_lock(&pool->lock);
     if (b->stage == WAITING) {
         b->stage = BUSY;
-        pthread_mutex_unlock(&crew->lock);
+        pthread_mutex_unlock(&pool->lock);
         compute(b);
-        pthread_mutex_lock(&crew->lock);
+        pthread_mutex_lock(&pool->lock);
         b->stage = DONE;
     }
-    while (b->stage != DONE) pthread_cond_wait(&crew->done, &crew->lock);
-    pthread_mutex_unlock(&crew->lock);
+    while (b->stage != DONE) pthread_cond_wait(&pool->done, &pool->lock);
+    pthread_mutex_unlock(&pool->lock);
     return b;
 }
 
 /* The block is used up. */
-static void give_up(Crew *crew) {
-    pthread_mutex_lock(&crew->lock);
-    crew->head++;
-    pthread_mutex_unlock(&crew->lock);
+static void give_up(WorkerPool *pool) {
+    pthread_mutex_lock(&pool->lock);
+    pool->head++;
+    pthread_mutex_unlock(&pool->lock);
 }
 
-static int assemble(Crew *crew, int workers, int of_variant) {
-    crew->wanted = workers;
-    crew->variant = of_variant;
-    pthread_mutex_init(&crew->lock, NULL);
-    pthread_cond_init(&crew->work, NULL);
-    pthread_cond_init(&crew->done, NULL);
+static int assemble(WorkerPool *pool, int workers, int of_variant) {
+    pool->wanted = workers;
+    pool->variant = of_variant;
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->work, NULL);
+    pthread_cond_init(&pool->done, NULL);
     for (int k = 0; k <= RING; k++) {
-        Block *b = k < RING ? &crew->ring[k] : &crew->spare;
+        Block *b = k < RING ? &pool->ring[k] : &pool->spare;
         b->out = malloc(sizeof(State) * ALTERNATIVES);
         b->keys = malloc(sizeof(Key) * ALTERNATIVES * BLOCK);
         b->via = malloc(sizeof(uint16_t) * ALTERNATIVES * BLOCK);
@@ -189,19 +189,19 @@ static int assemble(Crew *crew, int workers, int of_variant) {
     return 1;
 }
 
-static void dismiss(Crew *crew) {
-    pthread_mutex_lock(&crew->lock);
-    crew->leaving = 1;
-    pthread_cond_broadcast(&crew->work);
-    pthread_mutex_unlock(&crew->lock);
-    for (int k = 0; k < crew->hired; k++) pthread_join(crew->workers[k], NULL);
+static void dismiss(WorkerPool *pool) {
+    pthread_mutex_lock(&pool->lock);
+    pool->leaving = 1;
+    pthread_cond_broadcast(&pool->work);
+    pthread_mutex_unlock(&pool->lock);
+    for (int k = 0; k < pool->hired; k++) pthread_join(pool->workers[k], NULL);
     for (int k = 0; k <= RING; k++) {
-        Block *b = k < RING ? &crew->ring[k] : &crew->spare;
+        Block *b = k < RING ? &pool->ring[k] : &pool->spare;
         free(b->out);
         free(b->keys);
         free(b->via);
     }
-    pthread_mutex_destroy(&crew->lock);
-    pthread_cond_destroy(&crew->work);
-    pthread_cond_destroy(&crew->done);
+    pthread_mutex_destroy(&pool->lock);
+    pthread_cond_destroy(&pool->work);
+    pthread_cond_destroy(&pool->done);
 }

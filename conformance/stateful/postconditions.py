@@ -1,4 +1,4 @@
-"""What has to follow from errands: a meaning, on a sans-IO core, for each of the words that `spec/errands.py` uses."""
+"""What has to follow from cases: a meaning, on a sans-IO core, for each of the words that `spec/request_handling.py` uses."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
-from groupspec.conformance.stateful.situations import BACKED_OFF, CLOSE_MS, SITUATIONS, error_of, happens
+from groupspec.conformance.stateful.preconditions import BACKED_OFF, CLOSE_MS, PRECONDITIONS, error_of, happens
 from groupspec.conformance.stateful.stage import COMMITTED, LISTED, NONE_COMMITTED, OWNED, Stage
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.messages import ErrorCode, OffsetCommitRequest
-from groupspec.spec.errands import Errand
+from groupspec.spec.request_handling import Handling
 
 WHILE_MS = 2_500
 """Long enough for anything that happens "in a while", too short for a heartbeat."""
@@ -48,38 +48,38 @@ def _is_not_sent(stage: Stage, request: str, duration_ms: int) -> None:
     stage.require(f"{request} within {duration_ms} ms", 0, stage.count(request))
 
 
-# Consequences ---------------------------------------------------------------------------------------------------------
+# Postconditions ---------------------------------------------------------------------------------------------------------
 
 
-def _well(stage: Stage, errand: Errand) -> None:
+def _well(stage: Stage, case: Handling) -> None:
     """Position taken, application answered, records kept, leaders known: at once, and the request is not repeated."""
-    _recovers(stage, errand.request, errand.when)
+    _recovers(stage, case.request, case.when)
     stage.heard.clear()
-    _is_not_sent(stage, errand.request, WHILE_MS // 2)
-    if errand.request == "Fetch":
+    _is_not_sent(stage, case.request, WHILE_MS // 2)
+    if case.request == "Fetch":
         stage.poll()
         stage.require("fetches of what is buffered", 0, stage.count("Fetch"))
 
 
-def _again_after_backoff(stage: Stage, errand: Errand) -> None:
-    happens(stage, errand)
-    _is_not_sent(stage, errand.request, stage.config.retry_backoff_ms - 1)
+def _again_after_backoff(stage: Stage, case: Handling) -> None:
+    happens(stage, case)
+    _is_not_sent(stage, case.request, stage.config.retry_backoff_ms - 1)
     stage.pass_ms(1)
-    stage.require("what follows", [errand.request], stage.heard)
-    _recovers(stage, errand.request, errand.when)
+    stage.require("what follows", [case.request], stage.heard)
+    _recovers(stage, case.request, case.when)
 
 
-def _asked_again(stage: Stage, errand: Errand) -> None:
-    happens(stage, errand)
-    request = BACKED_OFF[errand.error]
+def _asked_again(stage: Stage, case: Handling) -> None:
+    happens(stage, case)
+    request = BACKED_OFF[case.error]
     stage.require("what follows", [request], stage.heard)
-    _recovers(stage, request, errand.when)
+    _recovers(stage, request, case.when)
 
 
-def _coordinator_forgotten(stage: Stage, errand: Errand) -> None:
+def _coordinator_forgotten(stage: Stage, case: Handling) -> None:
     stage.held.add("FindCoordinator")
-    happens(stage, errand)
-    if errand.when == "unsubscribed":
+    happens(stage, case)
+    if case.when == "unsubscribed":
         stage.require("what follows", ["DisconnectCoordinator"], stage.heard)
         stage.subscribe()
         stage.require("a new subscription needs", ["DisconnectCoordinator", "FindCoordinator"], stage.heard)
@@ -87,50 +87,50 @@ def _coordinator_forgotten(stage: Stage, errand: Errand) -> None:
         _has_joined(stage)
         return
     stage.require("what follows", ["DisconnectCoordinator", "FindCoordinator"], stage.heard)
-    _is_not_sent(stage, errand.request, stage.config.retry_backoff_ms * 3)
+    _is_not_sent(stage, case.request, stage.config.retry_backoff_ms * 3)
     stage.answer("FindCoordinator")
-    stage.require("what follows when it is found", [errand.request], stage.heard)
-    _recovers(stage, errand.request, errand.when)
+    stage.require("what follows when it is found", [case.request], stage.heard)
+    _recovers(stage, case.request, case.when)
 
 
-def _leader_looked_up(stage: Stage, errand: Errand) -> None:
+def _leader_looked_up(stage: Stage, case: Handling) -> None:
     stage.leader = 2
-    happens(stage, errand)
-    _is_not_sent(stage, errand.request, stage.config.retry_backoff_ms - 1)
+    happens(stage, case)
+    _is_not_sent(stage, case.request, stage.config.retry_backoff_ms - 1)
     stage.require("what follows at first", ["Metadata"], stage.heard)
     stage.pass_ms(1)
-    stage.require("what follows", ["Metadata", errand.request], stage.heard)
+    stage.require("what follows", ["Metadata", case.request], stage.heard)
     stage.require("the leader asked", [2], [sent.node for sent in stage.open])
-    _recovers(stage, errand.request, errand.when)
+    _recovers(stage, case.request, case.when)
 
 
-def _application_told(stage: Stage, errand: Errand) -> None:
-    happens(stage, errand)
-    _is_not_sent(stage, errand.request, stage.config.retry_backoff_ms * 10)
+def _application_told(stage: Stage, case: Handling) -> None:
+    happens(stage, case)
+    _is_not_sent(stage, case.request, stage.config.retry_backoff_ms * 10)
     stage.require("what follows", ["ERROR"], stage.heard)
     stage.poll()
-    words = [word for word in stage.heard if word in ("ERROR", errand.request)]
-    stage.require("what follows the next poll", ["ERROR", errand.request], words)
-    _recovers(stage, errand.request, errand.when)
+    words = [word for word in stage.heard if word in ("ERROR", case.request)]
+    stage.require("what follows the next poll", ["ERROR", case.request], words)
+    _recovers(stage, case.request, case.when)
 
 
-def _caller_told(stage: Stage, errand: Errand) -> None:
-    happens(stage, errand)
+def _caller_told(stage: Stage, case: Handling) -> None:
+    happens(stage, case)
     stage.poll()
     heard = [word for word in stage.heard if word not in ("Fetch", "Metadata")]
     stage.require("what follows, once", (1, True), (len(heard), heard[0].startswith("failed: ") if heard else False))
 
 
-def _told_and_again(stage: Stage, errand: Errand) -> None:
-    happens(stage, errand)
+def _told_and_again(stage: Stage, case: Handling) -> None:
+    happens(stage, case)
     stage.require("errors", 1, stage.count("ERROR"))
     for _ in range(2):
         _asked_in_a_while(stage)
-        stage.answer("Metadata", error_of(errand))
+        stage.answer("Metadata", error_of(case))
         stage.require("errors while the application does not poll", 0, stage.count("ERROR"))
     _asked_in_a_while(stage)
     stage.give(impl.Poll())
-    stage.answer("Metadata", error_of(errand))
+    stage.answer("Metadata", error_of(case))
     stage.require("errors after a poll", 1, stage.count("ERROR"))
     _asked_in_a_while(stage)
     _leader_is_used(stage)
@@ -144,8 +144,8 @@ def _asked_in_a_while(stage: Stage) -> None:
     stage.require("Metadata in a while", before + 1, stage.count("Metadata"))
 
 
-def _topic_gone(stage: Stage, errand: Errand) -> None:
-    happens(stage, errand)
+def _topic_gone(stage: Stage, case: Handling) -> None:
+    happens(stage, case)
     stage.require("errors", 0, stage.count("ERROR"))
     stage.poll()
     stage.require("fetches of a topic that is not there", 0, stage.count("Fetch"))
@@ -154,8 +154,8 @@ def _topic_gone(stage: Stage, errand: Errand) -> None:
     _leader_is_used(stage)
 
 
-def _topic_not_ready(stage: Stage, errand: Errand) -> None:
-    happens(stage, errand)
+def _topic_not_ready(stage: Stage, case: Handling) -> None:
+    happens(stage, case)
     stage.require("errors", 0, stage.count("ERROR"))
     stage.poll()
     stage.require("the leader fetched from meanwhile", 1, stage.take("Fetch").node)
@@ -165,8 +165,8 @@ def _topic_not_ready(stage: Stage, errand: Errand) -> None:
     stage.answer("Metadata")
 
 
-def _position_reset(stage: Stage, errand: Errand) -> None:
-    happens(stage, errand)
+def _position_reset(stage: Stage, case: Handling) -> None:
+    happens(stage, case)
     if stage.config.auto_offset_reset == "none":
         stage.require("what follows", ["ERROR"] * 2, stage.heard)
         stage.require("positions", [COMMITTED] * 2, stage.positions())
@@ -176,8 +176,8 @@ def _position_reset(stage: Stage, errand: Errand) -> None:
     stage.require("positions", [LISTED] * 2, stage.positions())
 
 
-def _committed_asked(stage: Stage, errand: Errand) -> None:
-    happens(stage, errand)
+def _committed_asked(stage: Stage, case: Handling) -> None:
+    happens(stage, case)
     words = [word for word in stage.heard if word != "Metadata"]
     stage.require("what follows", ["FindCoordinator", "OffsetFetch"], words)
     stage.require("positions", [COMMITTED] * 2, stage.positions())
@@ -186,19 +186,19 @@ def _committed_asked(stage: Stage, errand: Errand) -> None:
     stage.require("requests of a member of the group", [], [word for word in stage.heard if word != "Metadata"])
 
 
-def _metadata_asked(stage: Stage, errand: Errand) -> None:
+def _metadata_asked(stage: Stage, case: Handling) -> None:
     stage.held = {"Metadata"}
-    happens(stage, errand)
+    happens(stage, case)
     stage.require("what follows", ["Metadata"], stage.heard)
     _leader_is_used(stage)
 
 
-def _commit_sent(stage: Stage, errand: Errand) -> None:
+def _commit_sent(stage: Stage, case: Handling) -> None:
     stage.held = {"OffsetCommit"}
     stage.poll()
-    happens(stage, errand)
+    happens(stage, case)
     stage.require("what follows", ["OffsetCommit"], stage.heard)
-    happens(stage, errand)
+    happens(stage, case)
     stage.require("a second one, with the first under way", [], stage.heard)
     request = stage.take("OffsetCommit")
     assert isinstance(request.request, OffsetCommitRequest)
@@ -207,38 +207,38 @@ def _commit_sent(stage: Stage, errand: Errand) -> None:
     stage.give(impl.ResponseReceived(request.request_id, stage.response(request.request, ErrorCode.NONE)))
     stage.subscription.seek(OWNED[0], COMMITTED + 30)
     stage.poll()
-    happens(stage, errand)
+    happens(stage, case)
     stage.require("the next one", ["OffsetCommit"], stage.heard)
 
 
-def _session_prolonged(stage: Stage, errand: Errand) -> None:
+def _session_prolonged(stage: Stage, case: Handling) -> None:
     """A late answer, whatever it says; then, in the same situation again, that there will be none."""
     before = stage.core.describe()
-    stage.answer(errand.request, ErrorCode.UNKNOWN_MEMBER_ID)
+    stage.answer(case.request, ErrorCode.UNKNOWN_MEMBER_ID)
     after = stage.core.describe()
     session_ms = stage.now_ms + stage.config.session_timeout_ms
     stage.require("timers", {**before.timers_ms, "session": session_ms}, dict(after.timers_ms))
     stage.require("the rest of the member", replace(before, timers_ms={}), replace(after, timers_ms={}))
     stage.require("what follows", [], stage.heard)
     other = Stage(stage.config.cooperative)
-    SITUATIONS[errand.when](other, errand)
+    PRECONDITIONS[case.when](other, case)
     before = other.core.describe()
-    other.answer(errand.request, ErrorCode.TIMED_OUT)
+    other.answer(case.request, ErrorCode.TIMED_OUT)
     other.require("the member, without an answer", before, other.core.describe())
 
 
-def _commit_fails_with(error: str) -> Callable[[Stage, Errand], None]:
-    def then(stage: Stage, errand: Errand) -> None:
+def _commit_fails_with(error: str) -> Callable[[Stage, Handling], None]:
+    def then(stage: Stage, case: Handling) -> None:
         before = replace(stage.core.describe(), timers_ms={})
-        stage.answer(errand.request, ErrorCode.ILLEGAL_GENERATION)
+        stage.answer(case.request, ErrorCode.ILLEGAL_GENERATION)
         stage.require("what follows", [f"failed: {error}"], stage.heard)
         stage.require("the rest of the member", before, replace(stage.core.describe(), timers_ms={}))
 
     return then
 
 
-def _nothing_more(stage: Stage, errand: Errand) -> None:
-    happens(stage, errand)
+def _nothing_more(stage: Stage, case: Handling) -> None:
+    happens(stage, case)
     stage.require("what follows", [], stage.heard)
     stage.subscribe()
     stage.require("the first thing that a new subscription needs", "JoinGroup", (stage.heard or [""])[0])
@@ -250,10 +250,10 @@ def _has_joined(stage: Stage) -> None:
     stage.require("LeaveGroup after it has left", 0, stage.count("LeaveGroup"))
 
 
-def _close_ends(stage: Stage, errand: Errand) -> None:
+def _close_ends(stage: Stage, case: Handling) -> None:
     stage.pass_ms(CLOSE_MS - 1)
     stage.require("the end before the answer, and before the time is up", 0, stage.count("Closed"))
-    happens(stage, errand)
+    happens(stage, case)
     stage.require("what follows", ["answered", "Closed"], stage.heard)
     after = stage.core.describe()
     stage.require("what is left", ("DOWN", {}, ()), (after.connection, dict(after.timers_ms), after.owned))
@@ -261,7 +261,7 @@ def _close_ends(stage: Stage, errand: Errand) -> None:
     stage.require("what follows the end", ["answered", "Closed"], stage.heard)
 
 
-CONSEQUENCES: Final[Mapping[str, Callable[[Stage, Errand], None]]] = MappingProxyType(
+POSTCONDITIONS: Final[Mapping[str, Callable[[Stage, Handling], None]]] = MappingProxyType(
     {
         "position_taken": _well,
         "application_answered": _well,
@@ -287,4 +287,4 @@ CONSEQUENCES: Final[Mapping[str, Callable[[Stage, Errand], None]]] = MappingProx
         "close_ends": _close_ends,
     }
 )
-"""Name of a consequence -> what sees to it that it follows, after making the errand happen."""
+"""Name of a postcondition -> what sees to it that it follows, after making the case happen."""

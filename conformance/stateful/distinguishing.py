@@ -16,7 +16,7 @@ from groupspec.spec.compiler.member import BrokenSpecification, IllegalEvent, Me
 from groupspec.spec.vocabulary import EVENTS
 
 
-def telling_run(
+def distinguishing_run(
     one: Member, other: Member, start: MemberState, state: MemberState | None = None
 ) -> tuple[Offer, ...] | None:
     """The shortest run from `start` on which members differ that are the same but for replaced rows; None if none does.
