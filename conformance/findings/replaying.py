@@ -21,7 +21,7 @@ from groupspec.conformance.stateful.lockstep import Lockstep, said_of
 from groupspec.conformance.stateful.routes import MEMBER, Offer, member_of
 from groupspec.conformance.vectors.subjects import SUBJECTS
 from groupspec.spec.compiler.member import IllegalEvent, Member, MemberState
-from groupspec.spec.composition.seen import NotSeen, Seen, Sight, sight
+from groupspec.spec.composition.projection import NotProjectable, ProjectedEvent, Projection, project
 from groupspec.spec.explorer import Trace
 from groupspec.spec.terms import Value
 
@@ -113,15 +113,15 @@ def replay_on_tables(trace: Trace, member: int = 1) -> Replay:
     return Replay(seen.rebalance, seen.config, tuple(events))
 
 
-def seen_by(trace: Trace, member: int) -> Sight:
+def seen_by(trace: Trace, member: int) -> Projection:
     """What one member sees of a run.
 
     Raises:
         UsageProblem: an action has no counterpart at a member.
     """
     try:
-        return sight(trace, member)
-    except NotSeen as missing:
+        return project(trace, member)
+    except NotProjectable as missing:
         raise UsageProblem(
             f"{missing.action} has no counterpart at member {member}: {missing.what}",
             f"step {missing.step} of a run of {trace.model.name}",
@@ -135,7 +135,7 @@ def can_be(member: Member, state: MemberState, offer: Offer) -> bool:
     return _MEMBER.can_be(member, state, offer)
 
 
-def _play(run: Lockstep, adapter: CoreAdapter, each: Seen) -> Happened:
+def _play(run: Lockstep, adapter: CoreAdapter, each: ProjectedEvent) -> Happened:
     offer = Offer(each.event, tuple(each.inputs.items()))
     before = view_of_description(adapter.core.describe())
     outcome: Outcome = "done"

@@ -20,7 +20,7 @@ from groupspec.conformance.vectors.schema import FORMAT, VERSION
 from groupspec.conformance.vectors.subjects import PROFILE, SUBJECTS
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.member import IllegalEvent, MemberState
-from groupspec.spec.composition.seen import Sight
+from groupspec.spec.composition.projection import Projection
 from groupspec.spec.explorer import Trace
 from groupspec.spec.terms import Variable
 from groupspec.spec.vocabulary import VARIABLES
@@ -40,9 +40,9 @@ def vector_text(trace: Trace, member: int = 1) -> str:
 
 @dataclass
 class _Way:
-    """The deployed member, run along the events of a sight."""
+    """The deployed member, run along the events of a projection."""
 
-    seen: Sight
+    seen: Projection
     offers: list[Offer] = field(default_factory=list)
     said: list[tuple[str, ...]] = field(default_factory=lambda: [()])
     states: dict[MemberState, int] = field(default_factory=dict)

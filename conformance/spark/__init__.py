@@ -1,1 +1,1 @@
-"""The Spark pipeline: traces of a whole fleet, sorted by group and checked with the kernel of `groupspec.conformance.traces`."""
+"""The Spark pipeline: traces of a whole fleet, sorted by group and checked with `groupspec.conformance.traces.columnar`."""

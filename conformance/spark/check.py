@@ -1,4 +1,4 @@
-"""The check on Spark: each task gets the paths of buckets, reads them itself, and runs the kernel.
+"""The check on Spark: each task gets the paths of buckets, reads them itself, and runs the columnar checker.
 
 Only paths go out and only violations come back; no event passes through the JVM. A bucket holds whole groups, so the rule about
 a group (T-TWO-OWNERS) is judged by the same task.

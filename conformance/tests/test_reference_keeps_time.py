@@ -24,7 +24,7 @@ COOPERATIVE = ("cooperative-sticky",)
 FAR = 1_000_000
 
 
-class Stage:
+class CaseBroker:
     """The reference core as the member of a run, and a coordinator that is nothing but its two clocks."""
 
     def __init__(self, values: dict[str, int], cooperative: bool) -> None:
@@ -105,7 +105,7 @@ class Stage:
 def test_the_reference_plays_the_boundary_case_to_the_millisecond(name: str) -> None:
     theorem = THEOREMS[name]
     case = boundary(replace(theorem, typical={**theorem.typical, "granularity": 0}), NON_STRICT)
-    stage = Stage(case.values, cooperative=name == "rebalance-at-once")
+    stage = CaseBroker(case.values, cooperative=name == "rebalance-at-once")
 
     for moment in case.run:
         stage.play(moment.at_ms, moment.action)

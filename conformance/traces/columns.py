@@ -1,4 +1,4 @@
-"""From Arrow tables to the integers that the kernel reads, and from its findings back to words.
+"""From Arrow tables to the integers that the columnar checker reads, and from its findings back to words.
 
 Within one file a partition keeps its number from the first batch to the last; everything else is looked up batch by batch.
 """
@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from groupspec.conformance.bounds import heartbeat_bound_ms
-from groupspec.conformance.traces import kernel, ownership, terms
-from groupspec.conformance.traces.plain import says_late
+from groupspec.conformance.traces import columnar, ownership, terms
 from groupspec.conformance.traces.projection import Projection
+from groupspec.conformance.traces.reference_checker import says_late
 from groupspec.conformance.traces.registers import UNKNOWN
 from groupspec.conformance.traces.schema import ERROR_CODES, EVENT_CODES, EVENTS, SOURCE_CODES, SOURCES, Settings
 from groupspec.conformance.traces.trace_rules import CODES, RULES, Violation, detail
@@ -49,7 +49,7 @@ class Place(NamedTuple):
 
 
 class TableChecker:
-    """Runs the kernel over tables that come in the layout's order, and keeps what it found.
+    """Runs the columnar checker over tables that come in the layout's order, and keeps what it found.
 
     One checker reads one file, or anything else in that order that holds whole groups. `finish` adds what can only be
     said about a group as a whole.
@@ -57,7 +57,7 @@ class TableChecker:
 
     def __init__(self, projection: Projection) -> None:
         self.projection = projection
-        self.carry = kernel.Carry()
+        self.carry = columnar.Carry()
         self.partition_codes: dict[str, int] = {}
         self.partitions: list[str] = []
         self.last_key: Key | None = None
@@ -94,7 +94,7 @@ class TableChecker:
                 conflict.member, conflict.seq, conflict.at_us, EVENTS[conflict.event], self._state(conflict.state)
             )
             self._report(place, ownership.RULE, text)
-        if (last := kernel.last_term(self.carry.registers)) is not None:
+        if (last := columnar.last_term(self.carry.registers)) is not None:
             self.terms.append(np.array([[len(self.members) - 1, *last]], np.int64))
         for found in terms.find(self.terms, self._groups()):
             other = self.members[found.other][2] if found.other >= 0 else ""
@@ -173,13 +173,13 @@ class TableChecker:
         return owners
 
     def _judge(self, batch: tuple[npt.NDArray[np.generic], ...], rows: int) -> tuple[Ints, Ints, Ints]:
-        """Runs the kernel, again with more room if it found more than there was room for."""
+        """Runs the columnar checker, again with more room if it found more than there was room for."""
         carry, projection = self.carry, self.projection
         carry.make_room(len(self.partitions))
         before = carry.copy()
         room = [1024, 2 * rows, rows + 1]
-        widths = (kernel.FINDING_COLUMNS, kernel.CLAIM_COLUMNS, kernel.TERM_COLUMNS)
-        run: Callable[..., tuple[int, int, int]] = kernel.judge
+        widths = (columnar.FINDING_COLUMNS, columnar.CLAIM_COLUMNS, columnar.TERM_COLUMNS)
+        run: Callable[..., tuple[int, int, int]] = columnar.judge
         while True:
             made = [np.empty((size, width), np.int64) for size, width in zip(room, widths, strict=True)]
             counts = run(
@@ -304,7 +304,7 @@ def _settings(table: pa.Table, events: Ints) -> tuple[Ints, Ints]:
     rows = np.flatnonzero(events == EVENT_CODES["config"])
     place = np.full(len(events), -1, np.int64)
     place[rows] = np.arange(len(rows))
-    settings = np.zeros((len(rows), kernel.SETTING_COLUMNS), np.int64)
+    settings = np.zeros((len(rows), columnar.SETTING_COLUMNS), np.int64)
     for index, text in enumerate(table["detail"].take(pa.array(rows)).to_pylist()):
         one = _SETTINGS.decode(text)
         session_us, poll_us = one.session_timeout_ms * 1000, one.max_poll_interval_ms * 1000

@@ -1,6 +1,6 @@
 """The local engine: ingest and check on one machine, without Spark.
 
-It does what the Spark engine does, with the same parts in the same order (chunks, buckets, sort, kernel), so both give the same
+It does what the Spark engine does, with the same parts in the same order (chunks, buckets, sort, check), so both give the same
 violations whatever the files, their order or their number. On one machine it is the faster of the two; Spark is for what does
 not fit on one.
 """
@@ -40,7 +40,7 @@ Progress = Callable[[str, int, int], None]
 
 
 class FileVerdict(msgspec.Struct, frozen=True):
-    """What the kernel says about one bucket, or about everything together."""
+    """What the columnar checker says about one bucket, or about everything together."""
 
     events: int
     members: int
@@ -98,7 +98,7 @@ def no_progress(what: str, done: int, of: int) -> None:
 
 
 def check_tables(tables: Iterable[pa.Table]) -> FileVerdict:
-    """Runs the kernel over tables that come in the layout's order and hold whole groups."""
+    """Runs the columnar checker over tables that come in the layout's order and hold whole groups."""
     checker = TableChecker(load())
     for table in tables:
         checker.check(table)

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from groupspec.conformance.traces.plain import Claim
+from groupspec.conformance.traces.reference_checker import Claim
 from groupspec.conformance.traces.trace_rules import CODES, detail
 
 RULE: Final = "T-TWO-OWNERS"

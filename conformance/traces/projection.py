@@ -1,8 +1,8 @@
 """The rebalance table as a trace sees it: projected on the visible events, made deterministic, as one table of integers.
 
 A trace shows less than the member knows. Requests, answers, callbacks and polls are written down; the backoffs that end, the
-metadata that change, and what passes between the machines of the member are not. So the kernel cannot follow *the* state of
-the machine; it follows the set of all states that explain what was seen. Those sets are computed here, once:
+metadata that change, and what passes between the machines of the member are not. So the columnar checker cannot follow *the*
+state of the machine; it follows the set of all states that explain what was seen. Those sets are computed here, once:
 
 1. A *configuration* is a state of the rebalance machine, the values of its own variables, and the requests that it has emitted
    and that the trace has not shown yet. Variables of other machines and inputs that a trace does not show may have any value.
@@ -14,7 +14,7 @@ the machine; it follows the set of all states that explain what was seen. Those 
    table explains the event.
 
 Whatever is not known makes a set larger, never smaller: a trace that the machine can produce is never reported. What is
-judged too little here is made up for by the registers (see `plain.py`).
+judged too little here is made up for by the registers (see `reference_checker.py`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The one trace schema: what a recorded event is, as NDJSON and as Parquet.
 
 A *trace* is what one member of one group did in one run, event by event, numbered from 0 without gaps. The reference
-implementation, the wire kit and the log dialects all write this form, so that one kernel can judge them all. A line of NDJSON
-and a row of Parquet say the same thing; the Parquet row carries the event's number (`event_code`) too, so that the kernel
-need not compare strings.
+implementation, the wire kit and the log dialects all write this form, so that one checker can judge them all. A line of NDJSON
+and a row of Parquet say the same thing; the Parquet row carries the event's number (`event_code`) too, so that the columnar
+checker need not compare strings.
 
 **Who is who.** Client ids repeat: a process that is killed and started again has the one it had, and two hosts may share one.
 So a recorder that numbers from 0 names its `process` (host, process id, start: anything that no other process of this run
@@ -65,7 +65,7 @@ EVENT_CODES: Final[dict[str, int]] = {name: code for code, name in enumerate(EVE
 SOURCES: Final[tuple[str, ...]] = SourceName.__args__  # type: ignore[attr-defined]
 SOURCE_CODES: Final[dict[str, int]] = {name: code for code, name in enumerate(SOURCES)}
 
-# Errors that the kernel tells apart; every other name is OTHER. The first stands for "no error".
+# Errors that the columnar checker tells apart; every other name is OTHER. The first stands for "no error".
 ERRORS: Final[tuple[str, ...]] = (
     "NONE",
     "COORDINATOR_LOAD_IN_PROGRESS",
@@ -139,7 +139,7 @@ class Settings(msgspec.Struct, gc=False, frozen=True):
 
 
 class AnswerDetail(msgspec.Struct, gc=False, frozen=True):
-    """What the kernel reads in the detail of an answer: whether the member itself took it as late (rule J9)."""
+    """What the columnar checker reads in the detail of an answer: whether the member itself took it as late (rule J9)."""
 
     late: object = None
 

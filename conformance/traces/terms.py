@@ -33,7 +33,7 @@ _NEVER: Final = (2**62, -1)
 
 
 class Term(NamedTuple):
-    """One member's time in one generation; the columns of the kernel's `terms`, the member's number first."""
+    """One member's time in one generation; the columns of the columnar checker's `terms`, the member's number first."""
 
     member: int
     generation: int

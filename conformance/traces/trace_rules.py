@@ -25,7 +25,7 @@ class TraceRule(msgspec.Struct, frozen=True):
     statement: str
     spec_rules: tuple[str, ...]
     text: str
-    """How a violation is told; {a} and {b} are the two numbers that the kernel hands over, {p} the partition."""
+    """How a violation is told; {a} and {b} are the two numbers that the columnar checker hands over, {p} the partition."""
     kind: Literal["violation", "recording", "notice"] = "violation"
 
 

@@ -13,15 +13,21 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from groupspec.conformance.wire.case_broker import CaseBroker
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.harness_process import HarnessProcess
 from groupspec.conformance.wire.history import History, Settings
 from groupspec.conformance.wire.judging import Outcome, judge_run
-from groupspec.conformance.wire.kit import AUTO_COMMIT_INTERVAL_MS, CLOSE_WITHIN_MS, Kit, Missed, NotStarted
 from groupspec.conformance.wire.log import Entry, Log
 from groupspec.conformance.wire.protocol import EXIT_UNSUPPORTED, FEATURES, misspelt_features
 from groupspec.conformance.wire.scenario import Case
-from groupspec.conformance.wire.stage import Stage
+from groupspec.conformance.wire.scenario_context import (
+    AUTO_COMMIT_INTERVAL_MS,
+    CLOSE_WITHIN_MS,
+    Missed,
+    NotStarted,
+    ScenarioContext,
+)
 from groupspec.conformance.wire.stalls import StallClock, Wait, WaitClock, together
 from groupspec.conformance.wire.verdicts import Judgement, Verdict
 
@@ -81,26 +87,26 @@ def _run_once(client: Client, case: Case, clock: StallClock) -> CaseResult:
     log = Log()
     started_us = log.note("note", f"{case.id} against {client.name}").at_us
     run = _Run()
-    kit: Kit | None = None
+    context: ScenarioContext | None = None
     try:
-        with Stage(log, case) as stage:
+        with CaseBroker(log, case) as broker:
             with HarnessProcess(client.command, log) as process, WaitClock(process.pid) as waits:
-                kit = Kit(case, stage, process, log)
-                _tell(kit, process, run)
+                context = ScenarioContext(case, broker, process, log)
+                _tell(context, process, run)
             run.waits_us = waits.waits_us()
-            run.stalls_us = stage.stalls_us()
+            run.stalls_us = broker.stalls_us()
             run.stderr = process.stderr_tail()
-            if problem := stage.problem():
+            if problem := broker.problem():
                 run.outcome = replace(run.outcome, inconclusive=run.outcome.inconclusive or problem)
     except OSError as problem:
         run.outcome = replace(run.outcome, inconclusive=f"the kit could not start: {problem}")
     stalls_us = together(clock.stalls_us(started_us), run.stalls_us)
-    history = History(log.in_order(), _settings(case, kit), stalls_us, run.waits_us)
+    history = History(log.in_order(), _settings(case, context), stalls_us, run.waits_us)
     return CaseResult(
         client=client,
         case=case,
-        client_name=kit.identity[0] if kit else "",
-        client_version=kit.identity[1] if kit else "",
+        client_name=context.identity[0] if context else "",
+        client_version=context.identity[1] if context else "",
         history=history,
         outcome=run.outcome,
         judgements=judge_run(case.rules, history, run.outcome),
@@ -110,28 +116,28 @@ def _run_once(client: Client, case: Case, clock: StallClock) -> CaseResult:
     )
 
 
-def _tell(kit: Kit, process: HarnessProcess, run: _Run) -> None:
+def _tell(context: ScenarioContext, process: HarnessProcess, run: _Run) -> None:
     """The story, and every way in which it can end."""
     try:
-        kit.started()
-        if problem := _misspelt(kit.features):
+        context.started()
+        if problem := _misspelt(context.features):
             run.outcome = Outcome(inconclusive=problem)
             return
-        lacking = sorted(kit.case.scenario.needs - kit.features)
+        lacking = sorted(context.case.scenario.needs - context.features)
         if lacking:
             offered = ", ".join(FEATURES[name] for name in lacking)
             run.outcome = Outcome(unsupported=f"the client does not offer: {offered}")
             return
-        kit.case.scenario.story(kit)
+        context.case.scenario.story(context)
     except Missed as missed:
         run.outcome = Outcome(missed_rule=missed.rule, missed=missed.reason, missed_since_us=missed.since_us)
-        kit.milestone("missed")
+        context.milestone("missed")
     except NotStarted as reason:
         run.outcome = Outcome(inconclusive=f"the harness was not ready: {reason}")
     except Exception as problem:
         run.outcome = Outcome(inconclusive=f"the kit failed: {type(problem).__name__}: {problem}")
         run.trace = traceback.format_exc()
-    _how_the_process_ended(kit, process, run)
+    _how_the_process_ended(context, process, run)
 
 
 def _misspelt(features: frozenset[str]) -> str:
@@ -140,11 +146,11 @@ def _misspelt(features: frozenset[str]) -> str:
     return f"the harness is wrong: {'; '.join(problems)}; there are {', '.join(FEATURES)}" if problems else ""
 
 
-def _how_the_process_ended(kit: Kit, process: HarnessProcess, run: _Run) -> None:
+def _how_the_process_ended(context: ScenarioContext, process: HarnessProcess, run: _Run) -> None:
     ending = process.ending
     if ending is None:
         return
-    if ending.exit_code == EXIT_UNSUPPORTED and not kit.identity[0]:
+    if ending.exit_code == EXIT_UNSUPPORTED and not context.identity[0]:
         reason = f"the harness was not ready: {ending.describe()}, as a shell's that cannot find a command"
         run.outcome = Outcome(inconclusive=reason)
     elif ending.exit_code == EXIT_UNSUPPORTED:
@@ -154,7 +160,7 @@ def _how_the_process_ended(kit: Kit, process: HarnessProcess, run: _Run) -> None
         run.outcome = Outcome(inconclusive=ending.describe())
 
 
-def _settings(case: Case, kit: Kit | None) -> Settings:
+def _settings(case: Case, context: ScenarioContext | None) -> Settings:
     return Settings(
         rebalance=case.scenario.rebalance,
         poll_ms=case.variant.poll_ms,
@@ -163,6 +169,6 @@ def _settings(case: Case, kit: Kit | None) -> Settings:
         close_within_ms=CLOSE_WITHIN_MS,
         auto_commit=case.variant.auto_commit,
         auto_commit_interval_ms=AUTO_COMMIT_INTERVAL_MS,
-        features=kit.features if kit else frozenset(),
+        features=context.features if context else frozenset(),
         **case.scenario.timeouts,
     )

@@ -15,7 +15,7 @@ from groupspec.conformance.wire.protocol import FEATURES
 from groupspec.spec.rules import RULES
 
 if TYPE_CHECKING:
-    from groupspec.conformance.wire.kit import Kit
+    from groupspec.conformance.wire.scenario_context import ScenarioContext
 
 HEARTBEAT_INTERVAL_MS: Final = 100
 SMALL_TIMEOUT_MS: Final = 1_000
@@ -52,7 +52,7 @@ class Scenario:
     """A story, and what is judged by it."""
 
     id: str
-    story: Callable[[Kit], None]
+    story: Callable[[ScenarioContext], None]
     rules: tuple[str, ...]
     source: str
     rebalance: Literal["eager", "cooperative"]
@@ -89,10 +89,10 @@ def scenario(
     variants: Sequence[Variant] = (PLAIN,),
     retry_backoff_ms: int = 100,
     timeout_ms: int = SMALL_TIMEOUT_MS,
-) -> Callable[[Callable[[Kit], None]], Callable[[Kit], None]]:
+) -> Callable[[Callable[[ScenarioContext], None]], Callable[[ScenarioContext], None]]:
     """Registers a scenario; its id is the function's name with dashes. `timeout_ms`: session timeout and poll interval."""
 
-    def register(story: Callable[[Kit], None]) -> Callable[[Kit], None]:
+    def register(story: Callable[[ScenarioContext], None]) -> Callable[[ScenarioContext], None]:
         identifier = story.__name__.replace("_", "-")
         judged = tuple(rules.split())
         unknown = set(judged) - set(RULES) | set(needs.split()) - set(FEATURES)

@@ -14,11 +14,11 @@ from typing import Final
 
 from groupspec.conformance.traces.recorder import Recorder
 from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.case_broker import GROUP
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.history import GROUP_APIS
-from groupspec.conformance.wire.kit import CLIENT_ID
 from groupspec.conformance.wire.log import Entry
-from groupspec.conformance.wire.stage import GROUP
+from groupspec.conformance.wire.scenario_context import CLIENT_ID
 
 APIS: Final = {
     "FindCoordinator": "lookup",

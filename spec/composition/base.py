@@ -23,7 +23,7 @@ from groupspec.spec.compiler.model import Action, Model, ModelProperty, ModelVar
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.composition import group, members, static
 from groupspec.spec.composition.calm import CALM, calmed
-from groupspec.spec.composition.deaths import deaths
+from groupspec.spec.composition.crashes import crashes
 from groupspec.spec.composition.machines import conjunction, prune, pruned
 from groupspec.spec.composition.of_group import group_timers
 from groupspec.spec.composition.of_members import applications, timers
@@ -65,7 +65,7 @@ def base_model(
             *timers(system),
             *network(system),
             *group_timers(system),
-            *deaths(system, started),
+            *crashes(system, started),
         )
         if action.name not in left_out
     ]

@@ -10,7 +10,7 @@ import pytest
 from groupspec.conformance import mutants
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.mutants import MUTANTS
-from groupspec.conformance.wire import kit
+from groupspec.conformance.wire import scenario_context
 from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
 from groupspec.conformance.wire.campaign import ClientResult, run_campaign
 from groupspec.conformance.wire.case_run import run_case
@@ -97,7 +97,7 @@ def test_an_unknown_mutant_is_refused_with_the_list() -> None:
 @pytest.mark.realtime
 def test_each_scenario_goes_red_for_a_mutant(monkeypatch: pytest.MonkeyPatch) -> None:
     """The short form of the matrix: one mutant and one run for each scenario, side by side."""
-    monkeypatch.setattr(kit, "WITHIN_MS", 4_000)
+    monkeypatch.setattr(scenario_context, "WITHIN_MS", 4_000)
     chosen = {case.id: case for case in all_cases()}
     assert {chosen[case].scenario.id for case in ONE_EACH.values()} == set(SCENARIOS)
     unnoticed = dict(ONE_EACH)
@@ -118,7 +118,7 @@ def test_the_whole_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
 
     The first variant of each scenario has to do; who is not noticed by it gets the others.
     """
-    monkeypatch.setattr(kit, "WITHIN_MS", 4_000)
+    monkeypatch.setattr(scenario_context, "WITHIN_MS", 4_000)
     red = judged(list(MUTANTS), [Case(each, each.variants[0]) for each in SCENARIOS.values()])
     unnoticed = [
         (identifier, scenario)

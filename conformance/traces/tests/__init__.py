@@ -1,1 +1,1 @@
-"""Tests of the trace schema, the readers, the layout, and the kernel."""
+"""Tests of the trace schema, the readers, the layout, and the columnar checker."""

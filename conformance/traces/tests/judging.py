@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from groupspec.conformance.traces import layout, ownership, terms
 from groupspec.conformance.traces.columns import TableChecker
-from groupspec.conformance.traces.plain import PlainMember, check_member, members
 from groupspec.conformance.traces.projection_cache import load
 from groupspec.conformance.traces.reading import to_table
+from groupspec.conformance.traces.reference_checker import ReferenceMember, check_member, members
 from groupspec.conformance.traces.schema import TraceLine
 from groupspec.conformance.traces.trace_rules import CODES, Violation, detail
 
@@ -23,7 +23,7 @@ def flat(group: Iterable[Iterable[TraceLine]]) -> list[TraceLine]:
 def judge_plainly(lines: Sequence[TraceLine]) -> list[Violation]:
     """The violations by plain Python; the lines are in the layout's order."""
     found: list[Violation] = []
-    groups: dict[tuple[str, str], list[PlainMember]] = {}
+    groups: dict[tuple[str, str], list[ReferenceMember]] = {}
     for trace in members(lines):
         member = check_member(trace, load())
         found += member.violations
@@ -45,7 +45,7 @@ def in_order(lines: Sequence[TraceLine]) -> pa.Table:
 
 
 def judge_compiled(table: pa.Table, batch_rows: int = 1 << 16) -> list[Violation]:
-    """The violations by the kernel, batch after batch."""
+    """The violations by the columnar checker, batch after batch."""
     checker = TableChecker(load())
     for start in range(0, table.num_rows, batch_rows):
         checker.check(table.slice(start, batch_rows))
@@ -57,7 +57,7 @@ def rules(violations: Iterable[Violation]) -> list[str]:
     return [violation.rule for violation in violations]
 
 
-def _of_terms(checked: Sequence[PlainMember]) -> Iterator[Violation]:
+def _of_terms(checked: Sequence[ReferenceMember]) -> Iterator[Violation]:
     """The findings about a group's generations."""
     numbered = [term._replace(member=number) for number, member in enumerate(checked) for term in member.terms]
     for one in terms.find_plainly(numbered):

@@ -1,6 +1,6 @@
 """What a recording may go through without anybody being accused: restarts, two hosts, doubled lines, clocks, a stopped process.
 
-Each is a recorded sample, edited; kernel and plain Python judge it, and say the same.
+Each is a recorded sample, edited; columnar checker and plain Python judge it, and say the same.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SECOND_US = 1_000_000
 
 
 def judged(*traces: Iterable[TraceLine]) -> list[str]:
-    """The rules that kernel and oracle find broken."""
+    """The rules that columnar checker and oracle find broken."""
     lines = sorted(flat(traces), key=lambda line: (line.run, line.group, line.member, line.process, line.seq))
     found = judge_compiled(in_order(lines))
     assert found == judge_plainly(lines)

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Final, TypeVar
 
 from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.case_broker import GROUP
 from groupspec.conformance.wire.harness_check.sessions import (
     CLIENT_ID,
     ENDS_WITHIN_S,
@@ -20,12 +21,11 @@ from groupspec.conformance.wire.harness_check.sessions import (
     Session,
 )
 from groupspec.conformance.wire.log import Entry
-from groupspec.conformance.wire.stage import GROUP
 from groupspec.impl.core.messages import FetchRequest, JoinGroupRequest
 
 CALLBACKS: Final = (protocol.PartitionsAssigned, protocol.PartitionsRevoked, protocol.PartitionsLost)
 EXPECTED_OFFSETS: Final = {0: (3, 5), 1: (0, 5), 2: (3, 5), 3: (0, 5)}
-"""What there is to be read of each partition of `orders`: see Stage."""
+"""What there is to be read of each partition of `orders`: see CaseBroker."""
 BACKWARDS_US: Final = 100_000
 """Stamps are made by several threads: a line may be a little older than the one before it."""
 SLACK_MS: Final = 250

@@ -14,12 +14,12 @@ from typing import Final
 import msgspec
 
 from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.case_broker import GROUP, CaseBroker
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.harness_process import Ending, HarnessProcess
-from groupspec.conformance.wire.kit import STARTUP_WITHIN_MS, WITHIN_MS
 from groupspec.conformance.wire.log import Entry, Log, Test
 from groupspec.conformance.wire.scenario import PLAIN, SCENARIOS, Case
-from groupspec.conformance.wire.stage import GROUP, Stage
+from groupspec.conformance.wire.scenario_context import STARTUP_WITHIN_MS, WITHIN_MS
 from groupspec.conformance.wire.stalls import WaitClock, longest_wait_us
 
 STARTS_WITHIN_S: Final = STARTUP_WITHIN_MS / 1000
@@ -87,9 +87,9 @@ class Session:
 class Player:
     """Tells a story to a running harness."""
 
-    def __init__(self, session: Session, stage: Stage, process: HarnessProcess, log: Log, extra: bool) -> None:
+    def __init__(self, session: Session, broker: CaseBroker, process: HarnessProcess, log: Log, extra: bool) -> None:
         self.session = session
-        self.stage = stage
+        self.broker = broker
         self._process = process
         self._log = log
         self._extra = extra
@@ -131,7 +131,7 @@ class Player:
     def reads(self, poll_ms: int = 60, **changed: object) -> None:
         """A member that has read all there is: what most stories begin with."""
         rebalance = self.session.settings.rebalance
-        settings = msgspec.structs.replace(SETTINGS, bootstrap=self.stage.bootstrap, rebalance=rebalance, **changed)
+        settings = msgspec.structs.replace(SETTINGS, bootstrap=self.broker.bootstrap, rebalance=rebalance, **changed)
         self.session.settings = settings
         self.have(settings)
         self.have(protocol.Subscribe(topics=["orders"]))
@@ -142,7 +142,7 @@ class Player:
         """Whether records of each partition came; who waits in vain for one of them does not wait for the others."""
         return all(
             self.wait(lambda e, p=partition: p in _partitions(e), since)  # type: ignore[misc]  # mypy cannot type `p=`
-            for partition in sorted(self.stage.partitions())
+            for partition in sorted(self.broker.partitions())
         )
 
     def polls_since(self, moment: Entry) -> int:
@@ -191,9 +191,9 @@ def commits(player: Player) -> None:
     """A commit that succeeds, more records, and one that the broker refuses."""
     player.reads()
     player.have(protocol.Commit())
-    player.stage.append_records()
+    player.broker.append_records()
     player.has_read(player.mark("more records"))
-    player.stage.answer_next("OffsetCommit", "GROUP_AUTHORIZATION_FAILED")
+    player.broker.answer_next("OffsetCommit", "GROUP_AUTHORIZATION_FAILED")
     player.have(protocol.Commit())
     player.close()
 
@@ -209,9 +209,11 @@ def unsubscribes(player: Player) -> None:
 def is_refused(player: Player) -> None:
     """The broker refuses JoinGroup for good: the application is told."""
     for _ in range(3):
-        player.stage.answer_next("JoinGroup", "GROUP_AUTHORIZATION_FAILED")
+        player.broker.answer_next("JoinGroup", "GROUP_AUTHORIZATION_FAILED")
     player.have(
-        msgspec.structs.replace(SETTINGS, bootstrap=player.stage.bootstrap, rebalance=player.session.settings.rebalance)
+        msgspec.structs.replace(
+            SETTINGS, bootstrap=player.broker.bootstrap, rebalance=player.session.settings.rebalance
+        )
     )
     player.have(protocol.Subscribe(topics=["orders"]))
     begun = player.have(protocol.Poll(poll_ms=60))
@@ -243,9 +245,9 @@ def run_story(client: Client, name: str) -> Session:
     """
     log = Log()
     session = Session(name, started_us=log.note("note", name).at_us)
-    with Stage(log, Case(SCENARIOS["first-join"], PLAIN)) as stage:
+    with CaseBroker(log, Case(SCENARIOS["first-join"], PLAIN)) as broker:
         with HarnessProcess(client.command, log) as process, WaitClock(process.pid) as waits:
-            player = Player(session, stage, process, log, extra=name == "auto-commit")
+            player = Player(session, broker, process, log, extra=name == "auto-commit")
             hello = log.wait(lambda e: isinstance(e.event, protocol.StartupComplete), STARTS_WITHIN_S)
             if hello is not None and isinstance(hello.event, protocol.StartupComplete):
                 session.features = frozenset(hello.event.features)
@@ -257,9 +259,9 @@ def run_story(client: Client, name: str) -> Session:
         session.came = log.as_it_came()
         # Processes that start side by side always wait for a processor, and nothing is late yet.
         said_us = session.started_us if hello is None else hello.at_us
-        stalls_us = (end - start for start, end in stage.stalls_us() if start >= said_us)
+        stalls_us = (end - start for start, end in broker.stalls_us() if start >= said_us)
         session.still_us = max([longest_wait_us(wait for wait in waits.waits_us() if wait[0] >= said_us), *stalls_us])
-        if problem := stage.problem():
+        if problem := broker.problem():
             raise OSError(problem)
     return session
 

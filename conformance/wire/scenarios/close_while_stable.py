@@ -1,7 +1,7 @@
 """(g) close() of a member that has nothing else to do, and of one with a heartbeat under way."""
 
-from groupspec.conformance.wire.kit import Kit
 from groupspec.conformance.wire.scenario import Variant, scenario
+from groupspec.conformance.wire.scenario_context import ScenarioContext
 
 
 @scenario(
@@ -12,24 +12,24 @@ from groupspec.conformance.wire.scenario import Variant, scenario
         Variant("heartbeat-in-flight", auto_commit=False, held_heartbeat=True, not_judged="M1 M4 M5 M7 L5"),
     ),
 )
-def close_while_stable(kit: Kit) -> None:
+def close_while_stable(context: ScenarioContext) -> None:
     """close(): the positions are committed, everything is revoked, then one LeaveGroup, and an end in time.
 
     In the second run a heartbeat is unanswered when close() is called. No second one is sent meanwhile, LeaveGroup does not
     wait for it, and when its answer comes at last, saying that the group rebalances, it revives nothing.
     """
-    kit.stable_member()
-    if kit.variant.held_heartbeat:
-        before = kit.now()
-        release = kit.hold("Heartbeat", "REBALANCE_IN_PROGRESS")
-        waiting = kit.expect_request("Heartbeat", rule="H3", since=before)
-        kit.watch_for_request("Heartbeat", ms=350, since=waiting)
-        asked = kit.ask_to_close()
-        left = kit.wait_for_request("LeaveGroup", within_ms=3_000, since=asked)
+    context.stable_member()
+    if context.variant.held_heartbeat:
+        before = context.now()
+        release = context.hold("Heartbeat", "REBALANCE_IN_PROGRESS")
+        waiting = context.expect_request("Heartbeat", rule="H3", since=before)
+        context.watch_for_request("Heartbeat", ms=350, since=waiting)
+        asked = context.ask_to_close()
+        left = context.wait_for_request("LeaveGroup", within_ms=3_000, since=asked)
         release()
         if left is None:
-            kit.miss("L1", "no LeaveGroup within 3000 ms after close(), while a heartbeat was unanswered")
+            context.miss("L1", "no LeaveGroup within 3000 ms after close(), while a heartbeat was unanswered")
     else:
-        asked = kit.ask_to_close()
-        kit.expect_request("LeaveGroup", rule="L1", since=asked)
-    kit.expect_event("shutdown_complete", rule="L2", since=asked)
+        asked = context.ask_to_close()
+        context.expect_request("LeaveGroup", rule="L1", since=asked)
+    context.expect_event("shutdown_complete", rule="L2", since=asked)

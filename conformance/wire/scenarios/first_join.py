@@ -1,7 +1,7 @@
 """(a) A new member joins: two JoinGroups, one SyncGroup, and it lives."""
 
-from groupspec.conformance.wire.kit import Kit
 from groupspec.conformance.wire.scenario import POLLS_AND_LATE_SYNC, Variant, scenario
+from groupspec.conformance.wire.scenario_context import ScenarioContext
 
 
 @scenario(
@@ -10,7 +10,7 @@ from groupspec.conformance.wire.scenario import POLLS_AND_LATE_SYNC, Variant, sc
     variants=(*POLLS_AND_LATE_SYNC, Variant("one-partition", topic="one", not_judged="S3 H1 C3 O1 O3 O6")),
     retry_backoff_ms=400,
 )
-def first_join(kit: Kit) -> None:
+def first_join(context: ScenarioContext) -> None:
     """A first join: MEMBER_ID_REQUIRED, then the same JoinGroup with the id that was given.
 
     The group has another member already. The new one leads, so its SyncGroup has to name both. It may not join before the
@@ -18,18 +18,18 @@ def first_join(kit: Kit) -> None:
     reads each partition from its committed offset or, where there is none, from the beginning. In the run with one partition
     the other member gets it: the new one is a member all the same, and heartbeats.
     """
-    kit.other_member_joins()
-    kit.subscribe()
-    if kit.offers("join_needs_poll"):
-        kit.watch_for_request("JoinGroup", ms=300)
-    if kit.variant.sync_late:
-        kit.answer_late("SyncGroup", ms=700)
-    kit.poll()
-    required = kit.expect_answer("JoinGroup", "MEMBER_ID_REQUIRED", rule="J2")
-    joined = kit.expect_answer("JoinGroup", "NONE", rule="J3", since=required)
-    synced = kit.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
-    if kit.variant.topic == "orders":
-        kit.expect_assigned(rule="S3", since=joined)
-        kit.expect_records(rule="O1", since=joined)
-    kit.expect_heartbeats(rule="H3", since=synced)
-    kit.close()
+    context.other_member_joins()
+    context.subscribe()
+    if context.offers("join_needs_poll"):
+        context.watch_for_request("JoinGroup", ms=300)
+    if context.variant.sync_late:
+        context.answer_late("SyncGroup", ms=700)
+    context.poll()
+    required = context.expect_answer("JoinGroup", "MEMBER_ID_REQUIRED", rule="J2")
+    joined = context.expect_answer("JoinGroup", "NONE", rule="J3", since=required)
+    synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
+    if context.variant.topic == "orders":
+        context.expect_assigned(rule="S3", since=joined)
+        context.expect_records(rule="O1", since=joined)
+    context.expect_heartbeats(rule="H3", since=synced)
+    context.close()

@@ -1,7 +1,7 @@
 """(d) The coordinator no longer knows the member."""
 
-from groupspec.conformance.wire.kit import Kit
 from groupspec.conformance.wire.scenario import Variant, scenario
+from groupspec.conformance.wire.scenario_context import ScenarioContext
 
 
 @scenario(
@@ -9,19 +9,19 @@ from groupspec.conformance.wire.scenario import Variant, scenario
     source="KIP-429 (onPartitionsLost); AbstractCoordinator.HeartbeatResponseHandler",
     variants=(Variant(), Variant("slow-callback", callback_ms=600, not_judged="H2")),
 )
-def member_unknown(kit: Kit) -> None:
+def member_unknown(context: ScenarioContext) -> None:
     """A heartbeat is answered UNKNOWN_MEMBER_ID: everything is lost, and the member joins as a new one.
 
     Not revoked but lost, without a commit: somebody else may own the partitions by now. Heartbeats stop until the member has
     joined again; the coordinator is the same, so it is not looked up.
     """
-    kit.stable_member()
-    kit.answer_next("Heartbeat", "UNKNOWN_MEMBER_ID")
-    expelled = kit.expect_answer("Heartbeat", "UNKNOWN_MEMBER_ID", rule=kit.judged("H2", "H3"))
-    joined = kit.expect_request("JoinGroup", rule="H4", since=expelled)
-    if kit.offers("lost_callback"):
-        kit.expect_event("partitions_lost", rule="C2", since=expelled)
-    synced = kit.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
-    kit.expect_assigned(rule="S3", since=joined)
-    kit.expect_heartbeats(rule="H3", since=synced)
-    kit.close()
+    context.stable_member()
+    context.answer_next("Heartbeat", "UNKNOWN_MEMBER_ID")
+    expelled = context.expect_answer("Heartbeat", "UNKNOWN_MEMBER_ID", rule=context.judged("H2", "H3"))
+    joined = context.expect_request("JoinGroup", rule="H4", since=expelled)
+    if context.offers("lost_callback"):
+        context.expect_event("partitions_lost", rule="C2", since=expelled)
+    synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
+    context.expect_assigned(rule="S3", since=joined)
+    context.expect_heartbeats(rule="H3", since=synced)
+    context.close()

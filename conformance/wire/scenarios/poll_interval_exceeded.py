@@ -1,7 +1,7 @@
 """(f) The application stops polling, and comes back."""
 
-from groupspec.conformance.wire.kit import Kit
 from groupspec.conformance.wire.scenario import scenario
+from groupspec.conformance.wire.scenario_context import ScenarioContext
 
 
 @scenario(
@@ -9,26 +9,28 @@ from groupspec.conformance.wire.scenario import scenario
     source="KIP-62; KIP-345; AbstractCoordinator.HeartbeatThread",
     needs="poll_interval pull",
 )
-def poll_interval_exceeded(kit: Kit) -> None:
+def poll_interval_exceeded(context: ScenarioContext) -> None:
     """First a poll longer than max.poll.interval, which is no offence; then no poll at all, until the member has left.
 
     Being blocked in poll() is polling. After the last poll the interval passes: one LeaveGroup, no more heartbeats. The next
     poll says that everything is lost, and the member joins again as a new one.
     """
-    kit.stable_member()
-    kit.poll(poll_ms=1_500, times=1)
-    kit.expect_event("poll_returned", rule="P4", since=kit.expect_event("poll_started", rule="P2", poll_ms=1_500))
-    stopped = kit.milestone("stopped polling")
-    left = kit.wait_for_request("LeaveGroup", within_ms=3_000, since=stopped)
-    kit.milestone("waited for expiry")
+    context.stable_member()
+    context.poll(poll_ms=1_500, times=1)
+    context.expect_event(
+        "poll_returned", rule="P4", since=context.expect_event("poll_started", rule="P2", poll_ms=1_500)
+    )
+    stopped = context.milestone("stopped polling")
+    left = context.wait_for_request("LeaveGroup", within_ms=3_000, since=stopped)
+    context.milestone("waited for expiry")
     if left is None:
-        kit.miss("P1", "no LeaveGroup came within 3000 ms after the last poll (max.poll.interval.ms=1000)")
-    kit.watch_for_request("Heartbeat", ms=300)
-    kit.poll()
-    joined = kit.expect_answer("JoinGroup", "NONE", rule="P3", since=left)
-    if kit.offers("lost_callback"):
-        kit.expect_event("partitions_lost", rule="P3", since=left)
-    synced = kit.expect_answer("SyncGroup", "NONE", rule="P3", since=joined)
-    kit.expect_assigned(rule="S3", since=joined)
-    kit.expect_heartbeats(rule="H3", since=synced)
-    kit.close()
+        context.miss("P1", "no LeaveGroup came within 3000 ms after the last poll (max.poll.interval.ms=1000)")
+    context.watch_for_request("Heartbeat", ms=300)
+    context.poll()
+    joined = context.expect_answer("JoinGroup", "NONE", rule="P3", since=left)
+    if context.offers("lost_callback"):
+        context.expect_event("partitions_lost", rule="P3", since=left)
+    synced = context.expect_answer("SyncGroup", "NONE", rule="P3", since=joined)
+    context.expect_assigned(rule="S3", since=joined)
+    context.expect_heartbeats(rule="H3", since=synced)
+    context.close()

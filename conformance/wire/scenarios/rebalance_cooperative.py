@@ -1,7 +1,7 @@
 """(c) The coordinator announces a rebalance, and a cooperative member gives up only what moves."""
 
-from groupspec.conformance.wire.kit import Kit
 from groupspec.conformance.wire.scenario import POLLS_AND_LATE_SYNC, scenario
+from groupspec.conformance.wire.scenario_context import ScenarioContext
 
 
 @scenario(
@@ -10,25 +10,25 @@ from groupspec.conformance.wire.scenario import POLLS_AND_LATE_SYNC, scenario
     rebalance="cooperative",
     variants=POLLS_AND_LATE_SYNC,
 )
-def rebalance_cooperative(kit: Kit) -> None:
+def rebalance_cooperative(context: ScenarioContext) -> None:
     """A rebalance takes one partition away: the member joins with what it owns, revokes that one, and joins again.
 
     It keeps the others throughout: they are not revoked, not looked up again, and poll goes on with their next records.
     JoinGroup says what the member owns; after the round that took something, JoinGroup follows right after the callback.
     """
-    kit.stable_member()
-    kit.answer_late("JoinGroup", ms=300)
-    if kit.variant.sync_late:
-        kit.answer_late("SyncGroup", ms=700)
-    taken = kit.take_one_partition()
-    kit.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")
-    announced = kit.expect_answer("Heartbeat", "REBALANCE_IN_PROGRESS", rule="H2")
-    joined = kit.expect_request("JoinGroup", rule="H4", since=announced)
-    first = kit.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
-    kit.expect_event("partitions_revoked", rule="K2", since=joined, partition=taken)
-    again = kit.expect_request("JoinGroup", rule="K2", since=first)
-    synced = kit.expect_answer("SyncGroup", "NONE", rule="J2", since=again)
-    kit.append_records()
-    kit.expect_records(rule="O2", since=synced)
-    kit.expect_heartbeats(rule="H3", since=synced)
-    kit.close()
+    context.stable_member()
+    context.answer_late("JoinGroup", ms=300)
+    if context.variant.sync_late:
+        context.answer_late("SyncGroup", ms=700)
+    taken = context.take_one_partition()
+    context.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")
+    announced = context.expect_answer("Heartbeat", "REBALANCE_IN_PROGRESS", rule="H2")
+    joined = context.expect_request("JoinGroup", rule="H4", since=announced)
+    first = context.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
+    context.expect_event("partitions_revoked", rule="K2", since=joined, partition=taken)
+    again = context.expect_request("JoinGroup", rule="K2", since=first)
+    synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=again)
+    context.append_records()
+    context.expect_records(rule="O2", since=synced)
+    context.expect_heartbeats(rule="H3", since=synced)
+    context.close()

@@ -1,7 +1,7 @@
 """(b) The coordinator announces a rebalance, and the member gives up everything first."""
 
-from groupspec.conformance.wire.kit import Kit
 from groupspec.conformance.wire.scenario import POLLS_AND_LATE_SYNC, Variant, scenario
+from groupspec.conformance.wire.scenario_context import ScenarioContext
 
 
 @scenario(
@@ -9,22 +9,22 @@ from groupspec.conformance.wire.scenario import POLLS_AND_LATE_SYNC, Variant, sc
     source="KIP-62; AbstractCoordinator.HeartbeatResponseHandler; ConsumerCoordinator.onJoinPrepare",
     variants=(*POLLS_AND_LATE_SYNC, Variant("slow-callback", callback_ms=600, not_judged="H2")),
 )
-def rebalance_eager(kit: Kit) -> None:
+def rebalance_eager(context: ScenarioContext) -> None:
     """A heartbeat is answered REBALANCE_IN_PROGRESS: the member revokes, then joins again with its id.
 
     Order: the automatic commit (its answer takes a while here), the revoked callback for everything, JoinGroup (answered late,
     as if another member took its time: no heartbeats meanwhile), SyncGroup, the assigned callback, heartbeats. From JoinGroup
     to the end of SyncGroup nothing is fetched, committed or returned, and every poll still returns in time.
     """
-    kit.stable_member()
-    kit.answer_late("OffsetCommit", ms=150)
-    kit.answer_late("JoinGroup", ms=300)
-    if kit.variant.sync_late:
-        kit.answer_late("SyncGroup", ms=700)
-    kit.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")
-    announced = kit.expect_answer("Heartbeat", "REBALANCE_IN_PROGRESS", rule="H3")
-    joined = kit.expect_request("JoinGroup", rule="H4", since=announced)
-    synced = kit.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
-    kit.expect_assigned(rule="S3", since=joined)
-    kit.expect_heartbeats(rule="H3", since=synced)
-    kit.close()
+    context.stable_member()
+    context.answer_late("OffsetCommit", ms=150)
+    context.answer_late("JoinGroup", ms=300)
+    if context.variant.sync_late:
+        context.answer_late("SyncGroup", ms=700)
+    context.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")
+    announced = context.expect_answer("Heartbeat", "REBALANCE_IN_PROGRESS", rule="H3")
+    joined = context.expect_request("JoinGroup", rule="H4", since=announced)
+    synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
+    context.expect_assigned(rule="S3", since=joined)
+    context.expect_heartbeats(rule="H3", since=synced)
+    context.close()

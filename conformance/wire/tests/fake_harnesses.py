@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from groupspec.conformance.wire import judging, kit
+from groupspec.conformance.wire import judging, scenario_context
 
 HELLO: Final = """
 import json, sys, time
@@ -34,7 +34,7 @@ def python(source: str) -> tuple[str, ...]:
 
 def wait_in_vain(monkeypatch: pytest.MonkeyPatch, within_ms: int) -> None:
     """Makes the kit wait that long for what never comes; the machine may stand still meanwhile, since it changes nothing."""
-    monkeypatch.setattr(kit, "WITHIN_MS", within_ms)
+    monkeypatch.setattr(scenario_context, "WITHIN_MS", within_ms)
     monkeypatch.setattr(judging, "DISTURBED_MS", math.inf)
 
 

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from groupspec.conformance.traces.schema import json_schema
-from groupspec.conformance.wire import kit, scenarios
+from groupspec.conformance.wire import scenario_context, scenarios
 from groupspec.conformance.wire.campaign import Campaign, run_campaign
 from groupspec.conformance.wire.case_run import CaseResult, run_case
 from groupspec.conformance.wire.clients import Client, find_client
@@ -125,7 +125,7 @@ def test_a_harness_that_breaks_the_protocol_is_inconclusive(command: Sequence[st
 
 @pytest.mark.realtime
 def test_a_harness_that_never_speaks_is_inconclusive(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kit, "STARTUP_WITHIN_MS", 300)
+    monkeypatch.setattr(scenario_context, "STARTUP_WITHIN_MS", 300)
     result = run(fake.NEVER_SPEAKS)
     assert verdicts(result) == {Verdict.INCONCLUSIVE}
     assert "startup_complete" in result.judgements["J2"].reason

@@ -5,8 +5,8 @@ the name (`join_accepted_current`). In a model of a group an action is something
 it is a few events of its own: that its JoinGroup arrived is none, that the connection broke is a failed request and, because these
 models find the coordinator again at once, the answer to a lookup.
 
-`sight(trace, i)` is that translation. The member's whole machines run along, under the trace's own tables, and must come to the
-states that the model has: a translation that says something else than the model is an error, and raises `NotSeen`.
+`project(trace, i)` is that translation. The member's whole machines run along, under the trace's own tables, and must come to the
+states that the model has: a translation that says something else than the model is an error, and raises `NotProjectable`.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _BREAKS: Final = ("connection_breaks_in_join", "connection_breaks_in_sync", "con
 """How a connection breaks, by what its member waits for: where everybody's breaks, the first of these that is possible."""
 
 
-class NotSeen(Exception):
+class NotProjectable(Exception):
     """A run of which a member's view cannot be told; `step` counts from 1."""
 
     def __init__(self, what: str, step: int, action: str) -> None:
@@ -87,7 +87,7 @@ class NotSeen(Exception):
 
 
 @dataclass(frozen=True)
-class Seen:
+class ProjectedEvent:
     """One event at the member.
 
     Attributes:
@@ -104,7 +104,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Sight:
+class Projection:
     """What one member sees of a run.
 
     Attributes:
@@ -115,16 +115,16 @@ class Sight:
 
     rebalance: str
     config: Mapping[str, Value]
-    events: tuple[Seen, ...]
+    events: tuple[ProjectedEvent, ...]
 
 
-def sight(trace: Trace, member: int = 1) -> Sight:
+def project(trace: Trace, member: int = 1) -> Projection:
     """What the member with this number sees of a run of a model of `composition.models()`.
 
     Raises:
-        NotSeen: the run has an action that is nothing to a member alone (its process dies), or unknown.
+        NotProjectable: the run has an action that is nothing to a member alone (its process dies), or unknown.
     """
-    return _Eye(trace, member).look()
+    return _Projector(trace, member).project()
 
 
 @cache
@@ -149,7 +149,7 @@ def _member(rebalance: str, profile: str) -> Member:
     return Member(rebalance, profile)
 
 
-class _Eye:
+class _Projector:
     """One member's machines, run along a trace."""
 
     def __init__(self, trace: Trace, member: int) -> None:
@@ -162,9 +162,9 @@ class _Eye:
         self.member = _member(self.rebalance, profile)
         self.config: dict[str, Value] = {"static": True} if static.FEATURE in words else {}
         self.state = self.member.initial(**self.config)
-        self.events: list[Seen] = []
+        self.events: list[ProjectedEvent] = []
 
-    def look(self) -> Sight:
+    def project(self) -> Projection:
         """Everything."""
         steps = list(enumerate(self.trace.steps, 1))
         if not self.is_alone:
@@ -179,7 +179,7 @@ class _Eye:
                     self._happens(number, step.action, event, inputs)
             self._compare(number, step.action, step.state)
             before = step.state
-        return Sight(self.rebalance, self.config, tuple(self.events))
+        return Projection(self.rebalance, self.config, tuple(self.events))
 
     def _told(
         self, number: int, action: str, arguments: Mapping[str, int], before: State, after: State
@@ -187,7 +187,7 @@ class _Eye:
         if self.is_alone:
             told = event_of(action)
             if told is None:
-                raise NotSeen("no event of the tables is called so", number, action)
+                raise NotProjectable("no event of the tables is called so", number, action)
             yield told
             return
         if action == "coordinator_restarts":
@@ -215,7 +215,7 @@ class _Eye:
             if action == "heartbeat_falls_due" and _of(after, "beat", self.i) == "none":
                 yield "heartbeat_ok", {"current": True}
         else:
-            raise NotSeen("this is nothing that happens to a member and that it lives to see", number, action)
+            raise NotProjectable("this is nothing that happens to a member and that it lives to see", number, action)
 
     def _answered(self, answer: str, before: State) -> dict[str, Value]:
         told: dict[str, Value] = {"current": not _of(before, "call_late", self.i)}
@@ -233,17 +233,17 @@ class _Eye:
         try:
             reaction = self.member.react(self.state, event, inputs)
         except IllegalEvent as illegal:
-            raise NotSeen(f"{event} is refused: {illegal}", number, action) from illegal
+            raise NotProjectable(f"{event} is refused: {illegal}", number, action) from illegal
         self.state = reaction.state
         sent = (word for word in reaction.emitted if word in vocabulary.REQUESTS or word in vocabulary.CONSUMER_EVENTS)
-        self.events.append(Seen(number, event, dict(inputs), tuple(sent)))
+        self.events.append(ProjectedEvent(number, event, dict(inputs), tuple(sent)))
 
     def _compare(self, number: int, action: str, state: State) -> None:
         for machine in ("rebalance", "timeouts"):
             here = self.member.state_of(self.state, machine)
             there = state[machine] if self.is_alone else _of(state, machine, self.i)
             if here != there:
-                raise NotSeen(f"the member's {machine} is in {here}, the model's in {there}", number, action)
+                raise NotProjectable(f"the member's {machine} is in {here}, the model's in {there}", number, action)
 
 
 def _of(state: State, variable: str, i: int) -> object:

@@ -1,4 +1,4 @@
-"""The deaths: of a member's process, and of the coordinator."""
+"""Crashes: of a member's process, and of the coordinator."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from groupspec.spec.composition.of_network import BEATING, JOINING, SYNCING, bre
 from groupspec.spec.composition.system import MIXED, ONE, System
 
 
-def deaths(system: System, variables: list[ModelVariable]) -> Iterator[Action]:
+def crashes(system: System, variables: list[ModelVariable]) -> Iterator[Action]:
     """Whose death is possible, and what is lost with it."""
     own = tuple(
         (f"{v.name}[i]", repr(v.initial))

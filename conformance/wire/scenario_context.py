@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import Final, NoReturn
 
 from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.case_broker import GROUP, CaseBroker
 from groupspec.conformance.wire.harness_process import HarnessProcess
 from groupspec.conformance.wire.history import CALLBACKS
 from groupspec.conformance.wire.log import Entry, Log, now_us
 from groupspec.conformance.wire.scenario import Case
-from groupspec.conformance.wire.stage import GROUP, Stage
 
 CLIENT_ID: Final = "under-test"
 WITHIN_MS: Final = 8_000
@@ -45,13 +45,13 @@ class NotStarted(Exception):
     """The harness never came to the point where a rule applies: nothing can be said about the client."""
 
 
-class Kit:
+class ScenarioContext:
     """One run of one case."""
 
-    def __init__(self, case: Case, stage: Stage, client: HarnessProcess, log: Log) -> None:
+    def __init__(self, case: Case, broker: CaseBroker, client: HarnessProcess, log: Log) -> None:
         self.case = case
         self.variant = case.variant
-        self.stage = stage
+        self.broker = broker
         self.client = client
         self.log = log
         self.features: frozenset[str] = frozenset()
@@ -76,7 +76,7 @@ class Kit:
         """Have the harness make its client. Raises NotStarted."""
         self._command(
             protocol.Configure(
-                bootstrap=self.stage.bootstrap,
+                bootstrap=self.broker.bootstrap,
                 group_id=GROUP,
                 client_id=CLIENT_ID,
                 rebalance=self.case.scenario.rebalance,
@@ -133,38 +133,38 @@ class Kit:
         """The next request of this API, or that many of them, is answered with this error."""
         which = "" if times == 1 else f"{times} times "
         self.log.note("note", f"the next {api} is {which}answered {error}")
-        self.stage.answer_next(api, error, times)
+        self.broker.answer_next(api, error, times)
 
     def answer_late(self, api: str, ms: int) -> None:
         """The next request of this API is answered that much later, and correctly."""
         self.log.note("note", f"the next {api} is answered {ms} ms late")
-        self.stage.answer_late(api, ms)
+        self.broker.answer_late(api, ms)
 
     def hold(self, api: str, error: str) -> Callable[[], None]:
         """The next request of this API is answered with this error when the returned function is called."""
         self.log.note("note", f"the next {api} is not answered until later, with {error}")
-        return self.stage.hold(api, error)
+        return self.broker.hold(api, error)
 
     def other_member_joins(self) -> None:
         """A member that is not there takes part in the next round; the client under test leads."""
         self.log.note("note", "another member is in the group")
-        self.stage.other_member_joins()
+        self.broker.other_member_joins()
 
     def take_one_partition(self) -> str:
         """In the next round another member leads, and takes one partition from the client; returns which."""
-        taken = self.stage.take_one_partition()
+        taken = self.broker.take_one_partition()
         self.log.note("note", f"the next round takes {taken} away")
         return taken
 
     def move_coordinator(self) -> None:
         """The other node coordinates the group from now on; this one says so."""
         self.log.note("note", "the coordinator moves to the other node")
-        self.stage.move_coordinator()
+        self.broker.move_coordinator()
 
     def append_records(self) -> None:
         """A few more records in each partition."""
         self.log.note("note", "more records are appended")
-        self.stage.append_records()
+        self.broker.append_records()
 
     # What must follow ----------------------------------------------------------------------------------------------------
 
@@ -174,7 +174,7 @@ class Kit:
         self.poll()
         synced = self.expect_answer("SyncGroup", "NONE", rule=self.judged("J2", "D4"))
         self.expect_assigned(rule="S3", since=synced)
-        self.expect_records(rule=self.judged("O1", "S3"), since=synced, partitions=self.stage.partitions())
+        self.expect_records(rule=self.judged("O1", "S3"), since=synced, partitions=self.broker.partitions())
         self.expect_heartbeats(rule=self.judged("H2", "H3"), since=synced, for_ms=250)
         self.milestone("stable")
 
@@ -227,7 +227,7 @@ class Kit:
 
     def expect_records(self, *, rule: str, since: Entry, partitions: frozenset[str] | None = None) -> None:
         """Records of each of these partitions, or of what the client was assigned last."""
-        for partition in sorted(self.stage.assigned() if partitions is None else partitions):
+        for partition in sorted(self.broker.assigned() if partitions is None else partitions):
             self._expect(f"records of {partition}", _has_records(partition), rule, since)
 
     def expect_heartbeats(self, *, rule: str, since: Entry, for_ms: int = 1_200) -> None:

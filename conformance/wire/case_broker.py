@@ -27,7 +27,7 @@ COMMITTED: Final = {TopicPartition("orders", 0): 3, TopicPartition("orders", 2):
 LIFETIME_S: Final = 120.0
 
 
-class Stage:
+class CaseBroker:
     """A scripted broker that tells the log. Use as a context manager."""
 
     def __init__(self, log: Log, case: Case) -> None:
@@ -36,7 +36,7 @@ class Stage:
         self._broker = ScriptedBroker(nodes=2, topics=TOPICS | OFFSETS_TOPIC, lifetime_s=LIFETIME_S)
         self._problem = ""
 
-    def __enter__(self) -> Stage:
+    def __enter__(self) -> CaseBroker:
         self._broker.log.listen(self._take)
         try:
             self._broker.start()

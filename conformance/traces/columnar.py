@@ -1,11 +1,11 @@
-"""The checking kernel: all trace rules over columns of integers, compiled, member after member, batch after batch.
+"""The columnar checker: all trace rules over columns of integers, compiled, member after member, batch after batch.
 
 `judge` reads a batch (rows in the layout's order) and goes on where the batch before ended: the registers, the owned partitions
 and the state of the projected rebalance table are carried in `Carry`. So a member, or a group, may be spread over any number
-of batches; a kernel that began anew with each batch would report what no member did.
+of batches; a checker that began anew with each batch would report what no member did.
 
-The loop is one function because it is one pass over the data. It says the same as `plain.py`, rule for rule and in the
-same order; look there to understand a rule.
+The loop is one function because it is one pass over the data. It says the same as `reference_checker.py`, rule for rule and
+in the same order; read that file to understand a rule.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""The stage is like a real cluster where a client could notice that it is not."""
+"""The broker of a case is like a real cluster where a client could notice that it is not."""
 
 from __future__ import annotations
 
 import socket
 
 from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
+from groupspec.conformance.wire.case_broker import CaseBroker
 from groupspec.conformance.wire.log import Log
 from groupspec.conformance.wire.scenario import all_cases
-from groupspec.conformance.wire.stage import Stage
 from groupspec.impl.core.messages import ErrorCode, MetadataRequest, MetadataResponse
 from groupspec.impl.network.codec import decode_response, encode_request
 from groupspec.impl.network.frames import FrameReader, framed
@@ -15,8 +15,8 @@ from groupspec.impl.network.frames import FrameReader, framed
 
 def test_the_offsets_topic_is_there_and_internal() -> None:
     """Sarama asks for it before it asks for a coordinator again, and waited 7.5 s for a topic that was not there."""
-    with Stage(Log(), all_cases()[0]) as stage:
-        host, _, port = stage.bootstrap.split(",")[0].partition(":")
+    with CaseBroker(Log(), all_cases()[0]) as broker:
+        host, _, port = broker.bootstrap.split(",")[0].partition(":")
         with socket.create_connection((host, int(port)), 10) as peer:
             peer.sendall(framed(encode_request(MetadataRequest(("__consumer_offsets", "orders")), 1, 7, "test")))
             frames = FrameReader(1 << 20)

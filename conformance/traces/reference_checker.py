@@ -1,6 +1,6 @@
-"""The trace rules in plain Python, one event at a time: written to be read, and the oracle for the compiled kernel.
+"""The trace rules in plain Python, one event at a time: written to be read, and the oracle for the compiled checker.
 
-`kernel.py` does the same over columns, compiled, some hundred times faster. The two are written apart and share only the names
+`columnar.py` does the same over columns, compiled, some hundred times faster. The two are written apart and share only the names
 of the registers, the rules and the projected table; a test compares them on every sample and on thousands of edited traces.
 """
 
@@ -55,7 +55,7 @@ def says_late(detail: msgspec.Raw | msgspec.UnsetType) -> bool | None:
     return late if isinstance(late, bool) else None
 
 
-class PlainMember:
+class ReferenceMember:
     """What one member's events tell, one by one."""
 
     def __init__(self, projection: Projection) -> None:
@@ -532,9 +532,9 @@ class PlainMember:
         self.state = after
 
 
-def check_member(lines: Iterable[TraceLine], projection: Projection) -> PlainMember:
+def check_member(lines: Iterable[TraceLine], projection: Projection) -> ReferenceMember:
     """All events of one member, in order."""
-    member = PlainMember(projection)
+    member = ReferenceMember(projection)
     for line in lines:
         member.handle(line)
     member.end_term()

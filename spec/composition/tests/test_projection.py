@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from groupspec.spec.composition import models
-from groupspec.spec.composition.seen import NotSeen, sight
+from groupspec.spec.composition.projection import NotProjectable, project
 from groupspec.spec.explorer.exploration import Step, Trace
 from groupspec.spec.explorer.interpreter import apply, enabled, initial_state, replay
 
@@ -47,28 +47,28 @@ def strolls(name: str, seed: int, steps: int = 40) -> Trace:
 
 def said(trace: Trace, member: int = 1) -> list[tuple[str, tuple[str, ...]]]:
     """What it hears and sends after its first poll."""
-    return [(event.event, event.sent) for event in sight(trace, member).events if event.step > len(IN)]
+    return [(event.event, event.sent) for event in project(trace, member).events if event.step > len(IN)]
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_whatever_happens_in_a_model_is_told_as_events_of_each_member(name: str) -> None:
     trace = strolls(name, seed=len(name))
     for member in trace.model.indices("members"):
-        assert sight(trace, member).events
+        assert project(trace, member).events
 
 
 def test_D1_a_coordinator_that_restarts_is_noticed_by_who_waits_for_it() -> None:
     """The model breaks everybody's connection in one step; a member hears so from the request that it has out."""
     model = models()["base-eager-deployed-2"]()
     joins = replay(model, [("subscribes", ONE), ("coordinator_restarts", {})])
-    assert [event.event for event in sight(joins).events][-2:] == ["join_coordinator_gone", "lookup_found"]
+    assert [event.event for event in project(joins).events][-2:] == ["join_coordinator_gone", "lookup_found"]
     assert said(replay(model, [*IN, ("coordinator_restarts", {})])) == [], "who has nothing out hears nothing"
 
 
 def test_G4_an_id_that_is_handed_out_is_an_answer_to_the_member() -> None:
     model = models()["base-ids-cooperative-deployed-2"]()
     trace = replay(model, [("subscribes", ONE), ("join_arrives", ONE), ("join_member_id_required_arrives", ONE)])
-    heard = [(event.event, event.sent) for event in sight(trace).events]
+    heard = [(event.event, event.sent) for event in project(trace).events]
     assert heard[-1] == ("join_member_id_required", ("JoinGroup",))
 
 
@@ -86,6 +86,6 @@ def test_G13_a_coordinator_that_falls_back_to_its_log_is_told_by_its_answers_onl
 def test_who_dies_or_is_upgraded_has_no_view_and_the_others_have_one() -> None:
     for name, action in (("base-eager-deployed-2", "process_dies"), ("base-mixed-deployed-2", "is_upgraded")):
         trace = replay(models()[name](), [*IN, (action, ONE)])
-        with pytest.raises(NotSeen, match=action):
-            sight(trace)
-        assert sight(trace, 2).events
+        with pytest.raises(NotProjectable, match=action):
+            project(trace)
+        assert project(trace, 2).events

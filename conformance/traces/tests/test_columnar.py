@@ -1,4 +1,4 @@
-"""The kernel finds every defect, nothing else, and says the same as the plain Python beside it."""
+"""The columnar checker finds every defect, nothing else, and says the same as the plain Python beside it."""
 
 from __future__ import annotations
 
