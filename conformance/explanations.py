@@ -138,7 +138,7 @@ class Explanation:
 def explainable() -> dict[str, Kind]:
     """Every name that can be explained."""
     known: dict[str, Kind] = {}
-    known.update((rule, "rule") for rule in RULES)
+    known.update((name, "rule") for rule in RULES.values() for name in (rule.id, rule.name))
     for table in whole_tables().values():
         known.update((state, "state") for state in table.states)
         known.update((f"{table.name}.{state}", "state") for state in table.states)
@@ -162,7 +162,8 @@ def explain(name: str) -> Explanation:
 
 
 def _rule(name: str) -> Explanation:
-    rule = RULES[name]
+    rule = next(rule for rule in RULES.values() if name in (rule.id, rule.name))
+    name = rule.id
     return Explanation(
         "rule",
         name,

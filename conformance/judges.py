@@ -73,7 +73,7 @@ def judges_markdown() -> str:
     for one in judges():
         rule = RULES[one.rule]
         cells = (
-            one.rule,
+            rule.title,
             rule.level,
             rule.applies_to,
             *(", ".join(x) or "-" for x in (one.core, one.wire, one.traces)),

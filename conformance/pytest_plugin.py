@@ -144,7 +144,9 @@ class ClientUnderTest:
 
 
 def _told(row: Row) -> str:
-    return f"{row.judgement.verdict.value} {row.rule}: {row.judgement.reason}\n  replay: {row.replay}"
+    from groupspec.spec.rules import RULES
+
+    return f"{row.judgement.verdict.value} {RULES[row.rule].title}: {row.judgement.reason}\n  replay: {row.replay}"
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from groupspec.spec.terms import Rule
 _RULES: Final = (
     Rule(
         id="D1",
+        name="forget-coordinator",
         applies_to="any",
         level="must",
         statement=(
@@ -46,6 +47,7 @@ _RULES: Final = (
     ),
     Rule(
         id="D2",
+        name="lookup-ends",
         applies_to="any",
         level="must",
         statement=(
@@ -70,6 +72,7 @@ _RULES: Final = (
     ),
     Rule(
         id="D3",
+        name="retry-with-backoff",
         applies_to="any",
         level="must",
         statement=(
@@ -96,6 +99,7 @@ _RULES: Final = (
     ),
     Rule(
         id="D4",
+        name="right-coordinator",
         applies_to="any",
         level="must",
         statement=(
@@ -107,6 +111,7 @@ _RULES: Final = (
     ),
     Rule(
         id="D5",
+        name="forget-before-failing",
         applies_to="internal",
         level="must",
         statement=(
@@ -118,6 +123,7 @@ _RULES: Final = (
     ),
     Rule(
         id="D6",
+        name="reconnect-coordinator",
         applies_to="any",
         level="must",
         statement=(
@@ -130,6 +136,7 @@ _RULES: Final = (
     ),
     Rule(
         id="D7",
+        name="lookup-on-demand",
         applies_to="internal",
         level="must",
         statement=(
@@ -143,6 +150,7 @@ _RULES: Final = (
     ),
     Rule(
         id="D8",
+        name="assign-without-group",
         applies_to="java_style",
         level="must",
         statement=(
@@ -157,6 +165,7 @@ _RULES: Final = (
     ),
     Rule(
         id="J1",
+        name="one-join-in-flight",
         applies_to="any",
         level="must",
         statement=(
@@ -178,6 +187,7 @@ _RULES: Final = (
     ),
     Rule(
         id="J2",
+        name="rejoin-not-forgotten",
         applies_to="any",
         level="must",
         statement=(
@@ -202,6 +212,7 @@ _RULES: Final = (
     ),
     Rule(
         id="J3",
+        name="member-id-required",
         applies_to="any",
         level="should",
         statement=(
@@ -217,6 +228,7 @@ _RULES: Final = (
     ),
     Rule(
         id="J4",
+        name="identity-after-errors",
         applies_to="any",
         level="should",
         statement=(
@@ -237,6 +249,7 @@ _RULES: Final = (
     ),
     Rule(
         id="J5",
+        name="join-timeout",
         applies_to="any",
         level="must",
         statement=(
@@ -251,6 +264,7 @@ _RULES: Final = (
     ),
     Rule(
         id="J6",
+        name="join-metadata",
         applies_to="any",
         level="should",
         statement=(
@@ -262,6 +276,7 @@ _RULES: Final = (
     ),
     Rule(
         id="J7",
+        name="join-needs-poll",
         applies_to="java_style",
         level="must",
         statement=(
@@ -279,6 +294,7 @@ _RULES: Final = (
     ),
     Rule(
         id="J8",
+        name="leader-watches-metadata",
         applies_to="any",
         level="must",
         statement=(
@@ -291,6 +307,7 @@ _RULES: Final = (
     ),
     Rule(
         id="J9",
+        name="late-answer-ignored",
         applies_to="any",
         level="must",
         statement=(
@@ -315,6 +332,7 @@ _RULES: Final = (
     ),
     Rule(
         id="J10",
+        name="readable-member-data",
         applies_to="any",
         level="must",
         statement=(
@@ -331,6 +349,7 @@ _RULES: Final = (
     ),
     Rule(
         id="S1",
+        name="stable-after-sync",
         applies_to="any",
         level="must",
         statement=(
@@ -342,6 +361,7 @@ _RULES: Final = (
     ),
     Rule(
         id="S2",
+        name="sync-names-every-member",
         applies_to="any",
         level="must",
         statement=(
@@ -354,6 +374,7 @@ _RULES: Final = (
     ),
     Rule(
         id="S3",
+        name="assignment-restartable",
         applies_to="any",
         level="must",
         statement=(
@@ -371,6 +392,7 @@ _RULES: Final = (
     ),
     Rule(
         id="H1",
+        name="heartbeat-during-rebalance",
         applies_to="any",
         level="should",
         statement=(
@@ -398,6 +420,7 @@ _RULES: Final = (
     ),
     Rule(
         id="H2",
+        name="heartbeat-interval",
         applies_to="any",
         level="must",
         statement=(
@@ -416,6 +439,7 @@ _RULES: Final = (
     ),
     Rule(
         id="H3",
+        name="no-heartbeat-across-join",
         applies_to="any",
         level="must",
         statement=(
@@ -434,6 +458,7 @@ _RULES: Final = (
     ),
     Rule(
         id="H4",
+        name="heartbeat-error-handled",
         applies_to="any",
         level="must",
         statement=(
@@ -455,6 +480,7 @@ _RULES: Final = (
     ),
     Rule(
         id="H5",
+        name="session-timeout",
         applies_to="any",
         level="should",
         statement=(
@@ -471,6 +497,7 @@ _RULES: Final = (
     ),
     Rule(
         id="H6",
+        name="thread-death-reported",
         applies_to="java_style",
         level="must",
         statement=(
@@ -485,6 +512,7 @@ _RULES: Final = (
     ),
     Rule(
         id="H7",
+        name="heartbeat-unanswered",
         applies_to="any",
         level="should",
         statement=(
@@ -501,6 +529,7 @@ _RULES: Final = (
     ),
     Rule(
         id="P1",
+        name="poll-interval-exceeded",
         applies_to="java_style",
         level="must",
         statement=(
@@ -516,6 +545,7 @@ _RULES: Final = (
     ),
     Rule(
         id="P2",
+        name="poll-resets-timer",
         applies_to="java_style",
         level="must",
         statement=(
@@ -538,6 +568,7 @@ _RULES: Final = (
     ),
     Rule(
         id="P3",
+        name="lost-after-expiry",
         applies_to="java_style",
         level="must",
         statement=(
@@ -549,6 +580,7 @@ _RULES: Final = (
     ),
     Rule(
         id="P4",
+        name="poll-returns-in-time",
         applies_to="java_style",
         level="must",
         statement=(
@@ -560,6 +592,7 @@ _RULES: Final = (
     ),
     Rule(
         id="C1",
+        name="callbacks-alternate",
         applies_to="any",
         level="must",
         statement=(
@@ -574,6 +607,7 @@ _RULES: Final = (
     ),
     Rule(
         id="C2",
+        name="lost-not-revoked",
         applies_to="java_style",
         level="must",
         statement=(
@@ -593,6 +627,7 @@ _RULES: Final = (
     ),
     Rule(
         id="C3",
+        name="revoked-before-rejoin",
         applies_to="java_style",
         level="must",
         statement=(
@@ -605,6 +640,7 @@ _RULES: Final = (
     ),
     Rule(
         id="C4",
+        name="callback-error-raised",
         applies_to="java_style",
         level="must",
         statement=(
@@ -616,6 +652,7 @@ _RULES: Final = (
     ),
     Rule(
         id="C5",
+        name="callback-thread",
         applies_to="java_style",
         level="must",
         statement=(
@@ -628,6 +665,7 @@ _RULES: Final = (
     ),
     Rule(
         id="C6",
+        name="group-metadata",
         applies_to="java_style",
         level="must",
         statement=(
@@ -643,6 +681,7 @@ _RULES: Final = (
     ),
     Rule(
         id="C7",
+        name="callback-at-close",
         applies_to="java_style",
         level="must",
         statement=(
@@ -660,6 +699,7 @@ _RULES: Final = (
     ),
     Rule(
         id="M1",
+        name="commit-identity",
         applies_to="any",
         level="must",
         statement=(
@@ -677,6 +717,7 @@ _RULES: Final = (
     ),
     Rule(
         id="M2",
+        name="commit-errors",
         applies_to="any",
         level="should",
         statement=(
@@ -697,6 +738,7 @@ _RULES: Final = (
     ),
     Rule(
         id="M3",
+        name="commit-before-revocation",
         applies_to="any",
         level="must",
         statement=(
@@ -719,6 +761,7 @@ _RULES: Final = (
     ),
     Rule(
         id="M4",
+        name="auto-commit-coverage",
         applies_to="java_style",
         level="must",
         statement=(
@@ -730,6 +773,7 @@ _RULES: Final = (
     ),
     Rule(
         id="M5",
+        name="auto-commit-interval",
         applies_to="any",
         level="must",
         statement=(
@@ -747,6 +791,7 @@ _RULES: Final = (
     ),
     Rule(
         id="M6",
+        name="commit-order",
         applies_to="any",
         level="must",
         statement=(
@@ -765,6 +810,7 @@ _RULES: Final = (
     ),
     Rule(
         id="M7",
+        name="commit-only-owned",
         applies_to="any",
         level="must",
         statement=(
@@ -784,6 +830,7 @@ _RULES: Final = (
     ),
     Rule(
         id="M8",
+        name="commit-when-paused",
         applies_to="any",
         level="should",
         statement=(
@@ -802,6 +849,7 @@ _RULES: Final = (
     ),
     Rule(
         id="O1",
+        name="committed-offset",
         applies_to="any",
         level="must",
         statement=(
@@ -814,6 +862,7 @@ _RULES: Final = (
     ),
     Rule(
         id="O2",
+        name="retained-position",
         applies_to="any",
         level="must",
         statement=(
@@ -833,6 +882,7 @@ _RULES: Final = (
     ),
     Rule(
         id="O3",
+        name="late-fetch-dropped",
         applies_to="any",
         level="must",
         statement=(
@@ -853,6 +903,7 @@ _RULES: Final = (
     ),
     Rule(
         id="O4",
+        name="records-returned",
         applies_to="java_style",
         level="must",
         statement=(
@@ -864,6 +915,7 @@ _RULES: Final = (
     ),
     Rule(
         id="O5",
+        name="fetchable",
         applies_to="java_style",
         level="must",
         statement=(
@@ -879,6 +931,7 @@ _RULES: Final = (
     ),
     Rule(
         id="O6",
+        name="offset-reset",
         applies_to="any",
         level="must",
         statement=(
@@ -893,6 +946,7 @@ _RULES: Final = (
     ),
     Rule(
         id="L1",
+        name="leave-group",
         applies_to="any",
         level="should",
         statement=(
@@ -916,6 +970,7 @@ _RULES: Final = (
     ),
     Rule(
         id="L2",
+        name="close-in-time",
         applies_to="java_style",
         level="must",
         statement=(
@@ -934,6 +989,7 @@ _RULES: Final = (
     ),
     Rule(
         id="L3",
+        name="nothing-after-leave",
         applies_to="any",
         level="must",
         statement=(
@@ -945,6 +1001,7 @@ _RULES: Final = (
     ),
     Rule(
         id="L4",
+        name="close-idempotent",
         applies_to="java_style",
         level="must",
         statement=(
@@ -962,6 +1019,7 @@ _RULES: Final = (
     ),
     Rule(
         id="L5",
+        name="commit-at-close",
         applies_to="java_style",
         level="must",
         statement=("close() with auto-commit MUST commit the last returned positions before LeaveGroup."),
@@ -976,6 +1034,7 @@ _RULES: Final = (
     ),
     Rule(
         id="T1",
+        name="lock-order",
         applies_to="internal",
         level="must",
         statement=(
@@ -997,6 +1056,7 @@ _RULES: Final = (
     ),
     Rule(
         id="T2",
+        name="shared-state",
         applies_to="internal",
         level="must",
         statement=(
@@ -1022,6 +1082,7 @@ _RULES: Final = (
     ),
     Rule(
         id="T3",
+        name="future-completes-once",
         applies_to="internal",
         level="must",
         statement=(
@@ -1039,6 +1100,7 @@ _RULES: Final = (
     ),
     Rule(
         id="T4",
+        name="wakeup-once",
         applies_to="java_style",
         level="must",
         statement=(
@@ -1058,6 +1120,7 @@ _RULES: Final = (
     ),
     Rule(
         id="X1",
+        name="static-instance-id",
         applies_to="any",
         level="must",
         statement=(
@@ -1072,6 +1135,7 @@ _RULES: Final = (
     ),
     Rule(
         id="X2",
+        name="fenced-is-final",
         applies_to="any",
         level="should",
         statement=(
@@ -1093,6 +1157,7 @@ _RULES: Final = (
     ),
     Rule(
         id="K1",
+        name="owned-partitions",
         applies_to="any",
         level="should",
         statement=(
@@ -1114,6 +1179,7 @@ _RULES: Final = (
     ),
     Rule(
         id="K2",
+        name="rejoin-after-revocation",
         applies_to="any",
         level="must",
         statement=(
@@ -1128,6 +1194,7 @@ _RULES: Final = (
     ),
     Rule(
         id="K3",
+        name="conflicting-claims",
         applies_to="any",
         level="must",
         statement=(
@@ -1146,6 +1213,7 @@ _RULES: Final = (
     ),
     Rule(
         id="K4",
+        name="one-protocol",
         applies_to="any",
         level="must",
         statement=(
@@ -1160,6 +1228,7 @@ _RULES: Final = (
     ),
     Rule(
         id="Q1",
+        name="no-event-lost",
         applies_to="internal",
         level="must",
         statement=(
@@ -1171,6 +1240,7 @@ _RULES: Final = (
     ),
     Rule(
         id="Q2",
+        name="callbacks-by-event",
         applies_to="internal",
         level="must",
         statement=(
@@ -1182,6 +1252,7 @@ _RULES: Final = (
     ),
     Rule(
         id="Q3",
+        name="background-order",
         applies_to="internal",
         level="must",
         statement=(
@@ -1193,6 +1264,7 @@ _RULES: Final = (
     ),
     Rule(
         id="Q4",
+        name="rebalance-order",
         applies_to="internal",
         level="must",
         statement=(
@@ -1210,6 +1282,7 @@ _RULES: Final = (
     ),
     Rule(
         id="Q5",
+        name="pause-before-revocation",
         applies_to="java_style",
         level="must",
         statement=(
@@ -1224,6 +1297,7 @@ _RULES: Final = (
     ),
     Rule(
         id="Q6",
+        name="poll-order",
         applies_to="internal",
         level="must",
         statement=(
@@ -1239,6 +1313,7 @@ _RULES: Final = (
     ),
     Rule(
         id="W1",
+        name="readable-request",
         applies_to="any",
         level="must",
         statement=(
@@ -1255,6 +1330,7 @@ _RULES: Final = (
     ),
     Rule(
         id="G1",
+        name="join-phase-ends",
         applies_to="broker",
         level="must",
         statement=(
@@ -1271,6 +1347,7 @@ _RULES: Final = (
     ),
     Rule(
         id="G2",
+        name="generation-grows",
         applies_to="broker",
         level="must",
         statement=(
@@ -1281,6 +1358,7 @@ _RULES: Final = (
     ),
     Rule(
         id="G3",
+        name="initial-delay",
         applies_to="broker",
         level="must",
         statement=(
@@ -1295,6 +1373,7 @@ _RULES: Final = (
     ),
     Rule(
         id="G4",
+        name="pending-member-id",
         applies_to="broker",
         level="must",
         statement=(
@@ -1309,6 +1388,7 @@ _RULES: Final = (
     ),
     Rule(
         id="G5",
+        name="session-expiry",
         applies_to="broker",
         level="must",
         statement=(
@@ -1324,6 +1404,7 @@ _RULES: Final = (
     ),
     Rule(
         id="G6",
+        name="rebalance-timeout",
         applies_to="broker",
         level="must",
         statement=(
@@ -1338,6 +1419,7 @@ _RULES: Final = (
     ),
     Rule(
         id="G7",
+        name="answers-by-state",
         applies_to="broker",
         level="must",
         statement=(
@@ -1350,6 +1432,7 @@ _RULES: Final = (
     ),
     Rule(
         id="G8",
+        name="order-of-checks",
         applies_to="broker",
         level="must",
         statement=(
@@ -1368,6 +1451,7 @@ _RULES: Final = (
     ),
     Rule(
         id="G9",
+        name="sync-phase",
         applies_to="broker",
         level="must",
         statement=(
@@ -1379,6 +1463,7 @@ _RULES: Final = (
     ),
     Rule(
         id="G10",
+        name="rejoin-in-stable",
         applies_to="broker",
         level="must",
         statement=(
@@ -1390,6 +1475,7 @@ _RULES: Final = (
     ),
     Rule(
         id="G11",
+        name="static-return",
         applies_to="broker",
         level="must",
         statement=(
@@ -1405,6 +1491,7 @@ _RULES: Final = (
     ),
     Rule(
         id="G12",
+        name="invalid-settings",
         applies_to="broker",
         level="must",
         statement=(
@@ -1419,6 +1506,7 @@ _RULES: Final = (
     ),
     Rule(
         id="G13",
+        name="not-coordinator",
         applies_to="broker",
         level="must",
         statement=(

@@ -86,6 +86,7 @@ class Rule:
 
     Attributes:
         id: Chapter letter and number: `J3`.
+        name: What it is about, in a few words: `member-id-required`.
         applies_to: `any` client, `java_style` ones, the reference's `internal` parts, or the `broker`.
         level: `must` (breaking it is FAIL) or `should` (breaking it is DEVIATION).
         statement: What has to hold, in the words of RFC 2119.
@@ -94,11 +95,17 @@ class Rule:
     """
 
     id: str
+    name: str
     applies_to: str
     level: str
     statement: str
     sources: tuple[str, ...]
     known_bugs: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """Id and name: `J3 member-id-required`."""
+        return f"{self.id} {self.name}"
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,9 @@ def _also() -> dict[str, str]:
 
 def _rules() -> Iterator[Entry]:
     for rule in RULES.values():
-        yield Entry(rule.id, "rule", addresses.rule(rule.id), f"{rule.statement} {'; '.join(rule.sources)}")
+        yield Entry(
+            rule.id, "rule", addresses.rule(rule.id), f"{rule.name}: {rule.statement} {'; '.join(rule.sources)}"
+        )
 
 
 def _machines() -> Iterator[Entry]:

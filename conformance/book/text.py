@@ -163,7 +163,9 @@ def mentions(text: str) -> Markup:
 
 def _rule_link(identifier: str) -> Markup | str:
     return (
-        link(addresses.rule(identifier), identifier, RULES[identifier].statement) if identifier in RULES else identifier
+        link(addresses.rule(identifier), identifier, f"{RULES[identifier].name}: {RULES[identifier].statement}")
+        if identifier in RULES
+        else identifier
     )
 
 

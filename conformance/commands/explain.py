@@ -24,7 +24,7 @@ SHOWN_ROWS = 40
 @click.option("--all", "all_rows", is_flag=True, help=f"Every row, not only the first {SHOWN_ROWS}.")
 @json_option
 def command(name: str, all_rows: bool, json_file: Path | None) -> int:
-    """Explain a rule (J3), a state (STABLE, rebalance.STABLE) or an event (join_accepted).
+    """Explain a rule (J3, or by name: member-id-required), a state (STABLE, rebalance.STABLE) or an event (join_accepted).
 
     Example: groupspec explain J3
     """
@@ -58,7 +58,8 @@ def _known(name: str) -> str:
 
 def _lines(explanation: Explanation, all_rows: bool) -> Iterator[str]:
     level = f" ({explanation.level}, {explanation.applies_to})" if explanation.level else ""
-    yield f"{explanation.kind} {explanation.name}{level}"
+    title = RULES[explanation.name].title if explanation.kind == "rule" else explanation.name
+    yield f"{explanation.kind} {title}{level}"
     yield f"  {explanation.statement}"
     yield from _list("source", explanation.sources)
     yield from _rows(explanation, all_rows)

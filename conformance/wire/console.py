@@ -91,7 +91,7 @@ def _least_sure_last(row: Row) -> tuple[bool, bool, bool]:
 
 def _tell(console: Console, client: ClientResult, group: Group, report: Path | None) -> None:
     first = group.rows[0]
-    shown = f"[{STYLES[group.verdict]}]{group.verdict.value}[/] {client.name}: {group.rule}"
+    shown = f"[{STYLES[group.verdict]}]{group.verdict.value}[/] {client.name}: {RULES[group.rule].title}"
     console.print(f"{shown} in {len(group.rows)} of {group.judged} cases", highlight=False)
     for line in _lines(group, first, report):
         console.print(f"  {line}", markup=False)
@@ -125,7 +125,9 @@ def _matrix(campaign: Campaign) -> Table:
     judged = {row.rule for client in campaign.clients for row in client.rows}
     table = Table("rule", *(f"{client.name} {client.version}".strip() for client in campaign.clients))
     for rule in sorted(judged, key=ORDER.__getitem__):
-        table.add_row(rule, *(_cell([row for row in client.rows if row.rule == rule]) for client in campaign.clients))
+        table.add_row(
+            RULES[rule].title, *(_cell([row for row in client.rows if row.rule == rule]) for client in campaign.clients)
+        )
     return table
 
 

@@ -66,3 +66,11 @@ def test_a_theorem_that_is_a_source_exists() -> None:
 )
 def test_what_leads_nowhere_is_no_source(vague: str) -> None:
     assert not form(vague)
+
+
+def test_every_rule_has_a_short_name_of_its_own() -> None:
+    names = [rule.name for rule in RULES.values()]
+    assert len(set(names)) == len(names)
+    for name in names:
+        assert re.fullmatch(r"[a-z]+(-[a-z]+){0,3}", name), name
+    assert RULES["J3"].title == "J3 member-id-required"
