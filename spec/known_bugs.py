@@ -15,7 +15,7 @@ from groupspec.spec.terms import KnownBug
 
 _BUGS: Final = (
     KnownBug(
-        id="P01",
+        id="BUG-01",
         source="KAFKA-10793 (PR 9671)",
         client="Java classic",
         versions="first fixed in 2.6.2 / 2.7.1 / 2.8.0",
@@ -39,7 +39,7 @@ _BUGS: Final = (
         ),
     ),
     KnownBug(
-        id="P02",
+        id="BUG-02",
         source="KAFKA-4139",
         client="Java classic",
         versions="0.10.1.0",
@@ -57,7 +57,7 @@ _BUGS: Final = (
         ),
     ),
     KnownBug(
-        id="P03",
+        id="BUG-03",
         source="KAFKA-13917 (PR 12180)",
         client="Java classic",
         versions="3.2.1 / 3.3.0",
@@ -75,7 +75,7 @@ _BUGS: Final = (
         ),
     ),
     KnownBug(
-        id="P04",
+        id="BUG-04",
         source="KAFKA-6362 (PR 4326)",
         client="Java classic",
         versions="1.1.0 / 2.0.0",
@@ -92,7 +92,7 @@ _BUGS: Final = (
         ),
     ),
     KnownBug(
-        id="P05",
+        id="BUG-05",
         source="KAFKA-6366 (PR 4349)",
         client="Java classic",
         versions="1.0.1 / 1.1.0",
@@ -107,7 +107,7 @@ _BUGS: Final = (
         mutation=("Fail the in-flight requests first and set `coord=None` afterwards."),
     ),
     KnownBug(
-        id="P06",
+        id="BUG-06",
         source="kafka-python #3082",
         client="kafka-python",
         versions="3.0.0-3.0.2, fixed 3.0.3",
@@ -125,7 +125,7 @@ _BUGS: Final = (
         mutation=("Call forget_coordinator() for every non-zero heartbeat error code."),
     ),
     KnownBug(
-        id="P07",
+        id="BUG-07",
         source="MINOR #14179 (async CommitRequestManager)",
         client="Java async prototype",
         versions="3.6.0",
@@ -140,7 +140,7 @@ _BUGS: Final = (
         mutation=("Remove the 'coordinator known' guard in the commit sender and fall back to least-loaded node."),
     ),
     KnownBug(
-        id="P08",
+        id="BUG-08",
         source="kafka-go #509",
         client="kafka-go",
         versions="< 0.3.9",
@@ -155,7 +155,7 @@ _BUGS: Final = (
         mutation=("Send join/heartbeat/commit with timeout=None."),
     ),
     KnownBug(
-        id="P09",
+        id="BUG-09",
         source="KAFKA-5154; same in kafka-python #1691",
         client="Java classic / kafka-python",
         versions="0.11.0.0 / 1.0.0 (Java); 1.4.5 (kafka-python)",
@@ -174,7 +174,7 @@ _BUGS: Final = (
         mutation=("Set rejoin_needed=False in the JoinGroup handler instead of after SyncGroup success."),
     ),
     KnownBug(
-        id="P10",
+        id="BUG-10",
         source="KAFKA-9815 (PR 8420)",
         client="Java classic",
         versions="2.5.0 / 2.6.0",
@@ -190,7 +190,7 @@ _BUGS: Final = (
         mutation=("Derive 'need rejoin' from snapshot inequality each time rather than from a sticky flag."),
     ),
     KnownBug(
-        id="P11",
+        id="BUG-11",
         source="KAFKA-13214 (PR 11231)",
         client="Java classic",
         versions="2.7.2 / 2.8.1 / 3.0.0",
@@ -205,7 +205,7 @@ _BUGS: Final = (
         mutation=("Call reset_identity() in the retriable branch of the join loop."),
     ),
     KnownBug(
-        id="P12",
+        id="BUG-12",
         source="KAFKA-8104 (PR 7460)",
         client="Java classic",
         versions="2.4.0 / 2.5.0",
@@ -231,7 +231,7 @@ _BUGS: Final = (
         ),
     ),
     KnownBug(
-        id="P13",
+        id="BUG-13",
         source="aiokafka #727 / PR 747",
         client="aiokafka",
         versions="0.7.0 and before; 0.7.1",
@@ -247,7 +247,7 @@ _BUGS: Final = (
         mutation=("Handle a commit error by reset_identity() without comparing the identity it was sent with."),
     ),
     KnownBug(
-        id="P14",
+        id="BUG-14",
         source="KAFKA-7194 (PR 5417)",
         client="Java classic",
         versions="2.0.0 / 2.1.0",
@@ -265,7 +265,7 @@ _BUGS: Final = (
         mutation=("Parse the assignment from a shared cursor; on retry continue from the old cursor."),
     ),
     KnownBug(
-        id="P15",
+        id="BUG-15",
         source="KAFKA-3949; aiokafka #88",
         client="Java classic / aiokafka",
         versions="0.10.1.0 / aiokafka 0.2.1",
@@ -286,7 +286,7 @@ _BUGS: Final = (
         mutation=("At completion set rejoin_needed=False without comparing joined subscription with the current one."),
     ),
     KnownBug(
-        id="P16",
+        id="BUG-16",
         source="KAFKA-7961 (PR 6304)",
         client="Java classic",
         versions="2.3.0",
@@ -301,7 +301,7 @@ _BUGS: Final = (
         mutation=("Replace 'mismatch and subscription changed -> rejoin' by an unconditional raise."),
     ),
     KnownBug(
-        id="P17",
+        id="BUG-17",
         source="librdkafka 1.8.0; kafka-python #798",
         client="librdkafka / kafka-python",
         versions="< 1.8.0 / < 1.3.0",
@@ -316,7 +316,7 @@ _BUGS: Final = (
         mutation=("Drop the `join_future is None` test before sending."),
     ),
     KnownBug(
-        id="P18",
+        id="BUG-18",
         source="KAFKA-13126 (PR 11111)",
         client="Java classic",
         versions="3.1.0",
@@ -331,7 +331,7 @@ _BUGS: Final = (
         mutation=("Compute the timeout in 32-bit arithmetic (or take min() instead of max())."),
     ),
     KnownBug(
-        id="P19",
+        id="BUG-19",
         source="sarama #2290 / 034046e",
         client="sarama (as leader)",
         versions="< 1.35.0",
@@ -347,7 +347,7 @@ _BUGS: Final = (
         mutation=("Build the SyncGroup entries from the plan only."),
     ),
     KnownBug(
-        id="P20",
+        id="BUG-20",
         source="KAFKA-17154 (PR 17165)",
         client="Java async",
         versions="trunk Sep 2024 (4.0 line)",
@@ -359,7 +359,7 @@ _BUGS: Final = (
         mutation=("Start joining in the subscribe event handler."),
     ),
     KnownBug(
-        id="P21",
+        id="BUG-21",
         source="KAFKA-12898 (PR 10878)",
         client="Java classic",
         versions="2.8.1 / 3.0.0",
@@ -374,7 +374,7 @@ _BUGS: Final = (
         mutation=("Encode subscription and owned partitions in hash order."),
     ),
     KnownBug(
-        id="P22",
+        id="BUG-22",
         source="sarama #2058 / #2214; librdkafka 2.0.0",
         client="sarama / librdkafka",
         versions="< 1.33.0 / < 2.0.0",
@@ -386,7 +386,7 @@ _BUGS: Final = (
         mutation=("Treat COORDINATOR_LOAD_IN_PROGRESS in the Join handler as fatal."),
     ),
     KnownBug(
-        id="P23",
+        id="BUG-23",
         source="sarama #2759; kafka-python #2598",
         client="sarama / kafka-python",
         versions="< 1.42.2 / < 2.2.0",
@@ -401,7 +401,7 @@ _BUGS: Final = (
         mutation=("On MEMBER_ID_REQUIRED: reset_identity(); sleep(backoff); retry."),
     ),
     KnownBug(
-        id="P24",
+        id="BUG-24",
         source="KAFKA-10870 (PR 9792)",
         client="Java classic",
         versions="2.8.0",
@@ -418,7 +418,7 @@ _BUGS: Final = (
         mutation=("Remove REBALANCE_IN_PROGRESS from the retriable cases of the JoinGroup handler."),
     ),
     KnownBug(
-        id="P25",
+        id="BUG-25",
         source="KAFKA-10134 / 10122 (PR 8834)",
         client="Java classic",
         versions="2.6.1 / 2.7.0 (poll spin part 2.5.1 / 2.6.0)",
@@ -441,7 +441,7 @@ _BUGS: Final = (
         ),
     ),
     KnownBug(
-        id="P26",
+        id="BUG-26",
         source="sarama #1608 / #2110",
         client="sarama",
         versions="< 1.31.1",
@@ -456,7 +456,7 @@ _BUGS: Final = (
         mutation=("Stop the heartbeat timer on REBALANCE_IN_PROGRESS."),
     ),
     KnownBug(
-        id="P27",
+        id="BUG-27",
         source="KAFKA-10134 follow-up (PR 9354)",
         client="Java classic",
         versions="2.6.1 / 2.7.0",
@@ -474,7 +474,7 @@ _BUGS: Final = (
         mutation=("reset_identity() without rejoin_needed=True."),
     ),
     KnownBug(
-        id="P28",
+        id="BUG-28",
         source="KAFKA-9823 (PR 8445, 8548)",
         client="Java classic",
         versions="2.6.0",
@@ -489,7 +489,7 @@ _BUGS: Final = (
         mutation=("Handle ILLEGAL_GENERATION/UNKNOWN_MEMBER_ID without comparing the sent identity."),
     ),
     KnownBug(
-        id="P29",
+        id="BUG-29",
         source="KAFKA-16215, KAFKA-16178 (PR 15311)",
         client="Java async",
         versions="3.8.0",
@@ -507,7 +507,7 @@ _BUGS: Final = (
         mutation=("Clear hb.inflight only in the success branch."),
     ),
     KnownBug(
-        id="P30",
+        id="BUG-30",
         source="KAFKA-14729 (PR 13270)",
         client="Java classic",
         versions="3.5.0",
@@ -523,7 +523,7 @@ _BUGS: Final = (
         mutation=("Store the thread's failure and never re-raise it in poll; keep using the dead timer."),
     ),
     KnownBug(
-        id="P31",
+        id="BUG-31",
         source="KAFKA-3782",
         client="Java classic",
         versions="0.10.0.1 / 0.10.1.0 / 0.10.2.0 (in steps)",
@@ -538,7 +538,7 @@ _BUGS: Final = (
         mutation=("Disable HB on each entry to the join loop; enable it only where the waiting caller sees success."),
     ),
     KnownBug(
-        id="P32",
+        id="BUG-32",
         source="KAFKA-16251 (PR 15392); aiokafka #372",
         client="Java async / aiokafka",
         versions="3.8.0 / 0.5.1",
@@ -553,7 +553,7 @@ _BUGS: Final = (
         mutation=("Do not stop the heartbeat when the identity is reset."),
     ),
     KnownBug(
-        id="P33",
+        id="BUG-33",
         source="MINOR #5308",
         client="Java classic",
         versions="2.1.0 (2.0)",
@@ -568,7 +568,7 @@ _BUGS: Final = (
         mutation=("Update poll_timer after ensure_coordinator_ready() succeeded rather than first."),
     ),
     KnownBug(
-        id="P34",
+        id="BUG-34",
         source="KAFKA-16243 (PR 15372)",
         client="Java async",
         versions="3.8.0",
@@ -583,7 +583,7 @@ _BUGS: Final = (
         mutation=("Post the poll event only at poll() entry."),
     ),
     KnownBug(
-        id="P35",
+        id="BUG-35",
         source="librdkafka #4176 / #4256 / #4431",
         client="librdkafka",
         versions="2.1.0, 2.1.1, 2.3.0",
@@ -605,7 +605,7 @@ _BUGS: Final = (
         ),
     ),
     KnownBug(
-        id="P36",
+        id="BUG-36",
         source="KAFKA-16258 (PR 15415)",
         client="Java async",
         versions="3.8.0",
@@ -623,7 +623,7 @@ _BUGS: Final = (
         mutation=("On expiry clear `owned` without queueing the lost callback."),
     ),
     KnownBug(
-        id="P37",
+        id="BUG-37",
         source="KAFKA-13310 (PR 11340)",
         client="Java classic",
         versions="3.2.0 (its fix caused KAFKA-14024 and KAFKA-14196)",
@@ -644,7 +644,7 @@ _BUGS: Final = (
         ),
     ),
     KnownBug(
-        id="P38",
+        id="BUG-38",
         source="KAFKA-8972 (PR 7441)",
         client="Java classic",
         versions="2.4.0 / 2.5.0",
@@ -662,7 +662,7 @@ _BUGS: Final = (
         mutation=("Swap: subscription.clear() before on_leave_prepare()."),
     ),
     KnownBug(
-        id="P39",
+        id="BUG-39",
         source="KAFKA-9620 (PR 8187)",
         client="Java classic",
         versions="2.6.0",
@@ -680,7 +680,7 @@ _BUGS: Final = (
         mutation=("Let the first exception leave join-complete immediately."),
     ),
     KnownBug(
-        id="P40",
+        id="BUG-40",
         source="KAFKA-4160; kafka-python #1438",
         client="Java classic / kafka-python",
         versions="0.10.1.0 / 2.1.x",
@@ -702,7 +702,7 @@ _BUGS: Final = (
         mutation=("Call the listener inside `with coord_lock:`."),
     ),
     KnownBug(
-        id="P41",
+        id="BUG-41",
         source="franz-go v0.6.9",
         client="franz-go",
         versions="< 0.6.9",
@@ -720,7 +720,7 @@ _BUGS: Final = (
         mutation=("Leave path computes the revoke set from `owned` without waiting for a running callback."),
     ),
     KnownBug(
-        id="P42",
+        id="BUG-42",
         source="KAFKA-9741 (PR 8325)",
         client="Java classic",
         versions="2.5.0 / 2.6.0",
@@ -734,7 +734,7 @@ _BUGS: Final = (
         mutation=("Update group metadata after the revoked callback."),
     ),
     KnownBug(
-        id="P43",
+        id="BUG-43",
         source="KAFKA-16107 (PR 15215)",
         client="Java async",
         versions="3.8.0",
@@ -752,7 +752,7 @@ _BUGS: Final = (
         mutation=("Do not mark new partitions 'pending assigned callback'."),
     ),
     KnownBug(
-        id="P44",
+        id="BUG-44",
         source="KAFKA-8487 (PR 6894); kafka-python #2614",
         client="Java classic / kafka-python",
         versions="2.4.0 / 2.2.4",
@@ -769,7 +769,7 @@ _BUGS: Final = (
         mutation=("Put REBALANCE_IN_PROGRESS into the reset branch of the commit handler."),
     ),
     KnownBug(
-        id="P45",
+        id="BUG-45",
         source="KAFKA-14024 (PR 12349)",
         client="Java classic",
         versions="caused by 3.2.0; fixed 3.2.1 / 3.3.0",
@@ -784,7 +784,7 @@ _BUGS: Final = (
         mutation=("Do not remember the pending pre-revoke commit between polls."),
     ),
     KnownBug(
-        id="P46",
+        id="BUG-46",
         source="KAFKA-14196 (PR 12603)",
         client="Java classic",
         versions="caused by 3.2.0; fixed 3.2.3 / 3.3.0",
@@ -802,7 +802,7 @@ _BUGS: Final = (
         mutation=("Do not mark partitions non-fetchable while the pre-revoke commit is pending."),
     ),
     KnownBug(
-        id="P47",
+        id="BUG-47",
         source="KAFKA-2942",
         client="Java classic",
         versions="0.9.0.1 / 0.10.0.0",
@@ -818,7 +818,7 @@ _BUGS: Final = (
         mutation=("Run the auto-commit timer after advancing positions and before returning records."),
     ),
     KnownBug(
-        id="P48",
+        id="BUG-48",
         source="KAFKA-6606 (PR 4641)",
         client="Java classic",
         versions="1.1.0 / 2.0.0",
@@ -833,7 +833,7 @@ _BUGS: Final = (
         mutation=("Move the timer reset from send to the response callback and drop the in-flight test."),
     ),
     KnownBug(
-        id="P49",
+        id="BUG-49",
         source="KAFKA-19242 (PR 19631)",
         client="Java classic",
         versions="merged 2025",
@@ -855,7 +855,7 @@ _BUGS: Final = (
         mutation=("Read `ident` and `state` in two separate lock sections in send_commit()."),
     ),
     KnownBug(
-        id="P50",
+        id="BUG-50",
         source="KAFKA-5730; KAFKA-10337; KAFKA-16103",
         client="Java classic / async",
         versions="1.0.0; 3.6.0; 3.8.0",
@@ -870,7 +870,7 @@ _BUGS: Final = (
         mutation=("Return from commit_sync early if offsets is empty / do not wait for earlier async futures."),
     ),
     KnownBug(
-        id="P51",
+        id="BUG-51",
         source="sarama #2940 / #2947",
         client="sarama",
         versions="< 1.43.3",
@@ -887,7 +887,7 @@ _BUGS: Final = (
         mutation=("Build the commit map outside the lock and send later."),
     ),
     KnownBug(
-        id="P52",
+        id="BUG-52",
         source="librdkafka #2782 (1.4.2) and 1.9.0 note",
         client="librdkafka",
         versions="< 1.4.2; hardened 1.9.0",
@@ -903,7 +903,7 @@ _BUGS: Final = (
         mutation=("Keep `stored_offsets[tp]` across revoke/assign."),
     ),
     KnownBug(
-        id="P53",
+        id="BUG-53",
         source="librdkafka 1.7.0 note (timed auto commit)",
         client="librdkafka",
         versions="< 1.7.0",
@@ -915,7 +915,7 @@ _BUGS: Final = (
         mutation=("Let the timer run in every join state."),
     ),
     KnownBug(
-        id="P54",
+        id="BUG-54",
         source="aiokafka #230",
         client="aiokafka",
         versions="< 0.4.0",
@@ -930,7 +930,7 @@ _BUGS: Final = (
         mutation=("Let the exception of the pre-revoke commit leave join_prepare()."),
     ),
     KnownBug(
-        id="P55",
+        id="BUG-55",
         source="kafkajs #1466 / #1474; aiokafka #611",
         client="kafkajs / aiokafka",
         versions="< 2.2.4 / < 0.6.0",
@@ -945,7 +945,7 @@ _BUGS: Final = (
         mutation=("Raise the commit error out of the poll loop/background task."),
     ),
     KnownBug(
-        id="P56",
+        id="BUG-56",
         source="KAFKA-2342",
         client="Java classic",
         versions="0.9.0.0",
@@ -961,7 +961,7 @@ _BUGS: Final = (
         mutation=("Accept a fetch response if tp is assigned, without comparing the fetch offset with the position."),
     ),
     KnownBug(
-        id="P57",
+        id="BUG-57",
         source="KAFKA-4547",
         client="Java classic",
         versions="0.10.2.0 / 0.11.0.0",
@@ -976,7 +976,7 @@ _BUGS: Final = (
         mutation=("Use is_fetchable() where has_position() is meant."),
     ),
     KnownBug(
-        id="P58",
+        id="BUG-58",
         source="franz-go #98 (v1.2.2, completed v1.3.4)",
         client="franz-go",
         versions="< 1.3.4",
@@ -992,7 +992,7 @@ _BUGS: Final = (
         mutation=("Cancel the offset lookup at a rebalance and afterwards look up `added` only."),
     ),
     KnownBug(
-        id="P59",
+        id="BUG-59",
         source="kafka-python #2629",
         client="kafka-python",
         versions="< 2.2.9",
@@ -1007,7 +1007,7 @@ _BUGS: Final = (
         mutation=("Swallow the timeout in update_positions()."),
     ),
     KnownBug(
-        id="P60",
+        id="BUG-60",
         source="librdkafka #3340 (1.7.0)",
         client="librdkafka",
         versions="< 1.7.0",
@@ -1019,7 +1019,7 @@ _BUGS: Final = (
         mutation=("Do not filter already collected records when the assignment changes inside poll."),
     ),
     KnownBug(
-        id="P61",
+        id="BUG-61",
         source="KAFKA-16639 (PR 16017)",
         client="Java async",
         versions="3.8.0",
@@ -1034,7 +1034,7 @@ _BUGS: Final = (
         mutation=("Guard the leave with `not hb.inflight`."),
     ),
     KnownBug(
-        id="P62",
+        id="BUG-62",
         source="MINOR #15362; librdkafka #4672",
         client="Java async / librdkafka",
         versions="3.8.0 / 2.12.0",
@@ -1052,7 +1052,7 @@ _BUGS: Final = (
         mutation=("Process responses regardless of state LEAVING."),
     ),
     KnownBug(
-        id="P63",
+        id="BUG-63",
         source="KAFKA-4786; kafka-python #1666/#1735",
         client="Java classic / kafka-python",
         versions="0.10.2.1 / 0.11.0.0; kafka-python 1.4.5",
@@ -1064,7 +1064,7 @@ _BUGS: Final = (
         mutation=("Do not join the thread in close()."),
     ),
     KnownBug(
-        id="P64",
+        id="BUG-64",
         source="librdkafka 1.7.0 note (unsubscribe)",
         client="librdkafka",
         versions="< 1.7.0",
@@ -1076,7 +1076,7 @@ _BUGS: Final = (
         mutation=("Skip LeaveGroup when protocol is cooperative."),
     ),
     KnownBug(
-        id="P65",
+        id="BUG-65",
         source="KAFKA-19357 (PR 19914); aiokafka #659",
         client="Java async / aiokafka",
         versions="2025 / 0.7.1",
@@ -1094,7 +1094,7 @@ _BUGS: Final = (
         ),
     ),
     KnownBug(
-        id="P66",
+        id="BUG-66",
         source="MINOR 031da88 (close race)",
         client="Java classic",
         versions="1.0.0",
@@ -1109,7 +1109,7 @@ _BUGS: Final = (
         mutation=("Test-and-set `closed` outside the lock."),
     ),
     KnownBug(
-        id="P67",
+        id="BUG-67",
         source="KAFKA-7540 (PR 11898); kafkajs #874; kafka-go #715",
         client="Java / kafkajs / kafka-go",
         versions="3.2.0 / 1.14.0 / 0.4.27",
@@ -1124,7 +1124,7 @@ _BUGS: Final = (
         mutation=("Use the async commit in close() and do not wait."),
     ),
     KnownBug(
-        id="P68",
+        id="BUG-68",
         source="node-rdkafka #330, FluidFramework #4160",
         client="node-rdkafka + apps",
         versions="< 2.x",
@@ -1142,7 +1142,7 @@ _BUGS: Final = (
         mutation=("Set `closed` before running the revoke callback and reject API calls when closed."),
     ),
     KnownBug(
-        id="P69",
+        id="BUG-69",
         source="kafka-python #1985 / #2064, #2077, #1464",
         client="kafka-python",
         versions="1.4.x-2.0.1, fixed 2.0.2",
@@ -1160,7 +1160,7 @@ _BUGS: Final = (
         ),
     ),
     KnownBug(
-        id="P70",
+        id="BUG-70",
         source="kafka-python #1626 / #1628",
         client="kafka-python",
         versions="1.4.0-1.4.3, fixed 1.4.4",
@@ -1177,7 +1177,7 @@ _BUGS: Final = (
         ),
     ),
     KnownBug(
-        id="P71",
+        id="BUG-71",
         source="KAFKA-6593 (PR 4625)",
         client="Java classic",
         versions="1.0.2 / 1.1.0 / 2.0.0",
@@ -1192,7 +1192,7 @@ _BUGS: Final = (
         mutation=("Queue completions to be run only by the thread that holds the network lock; use an unfair lock."),
     ),
     KnownBug(
-        id="P72",
+        id="BUG-72",
         source="KAFKA-12991 (PR 10879)",
         client="Java classic",
         versions="2.8.1 / 3.0.0",
@@ -1209,7 +1209,7 @@ _BUGS: Final = (
         ),
     ),
     KnownBug(
-        id="P73",
+        id="BUG-73",
         source="KAFKA-16167 (PR 15445)",
         client="Java async",
         versions="3.8.0",
@@ -1224,7 +1224,7 @@ _BUGS: Final = (
         mutation=("Leave wakeups enabled in close()."),
     ),
     KnownBug(
-        id="P74",
+        id="BUG-74",
         source="KAFKA-4569",
         client="Java classic",
         versions="0.11.0.0",
@@ -1238,7 +1238,7 @@ _BUGS: Final = (
         mutation=("Test the wakeup flag only in the blocking wait."),
     ),
     KnownBug(
-        id="P75",
+        id="BUG-75",
         source="kafka-python #1338",
         client="kafka-python",
         versions="< 1.4.0",
@@ -1253,7 +1253,7 @@ _BUGS: Final = (
         mutation=("Attach callbacks before assigning self.join_future."),
     ),
     KnownBug(
-        id="P76",
+        id="BUG-76",
         source="KAFKA-14201 (PR 12599)",
         client="Java classic",
         versions="3.3.0 / 3.4.0",
@@ -1268,7 +1268,7 @@ _BUGS: Final = (
         mutation=("Always fill group_instance_id from the configuration."),
     ),
     KnownBug(
-        id="P77",
+        id="BUG-77",
         source="KAFKA-16169 (PR 15437); franz-go #479",
         client="Java async / franz-go",
         versions="3.8.0 / injected into poll since 1.13.0",
@@ -1283,7 +1283,7 @@ _BUGS: Final = (
         mutation=("Raise FENCED_INSTANCE_ID only from commit callbacks."),
     ),
     KnownBug(
-        id="P78",
+        id="BUG-78",
         source="KAFKA-12983 (PR 10986)",
         client="Java classic",
         versions="2.7.2 / 2.8.1 / 3.0.0",
@@ -1301,7 +1301,7 @@ _BUGS: Final = (
         mutation=("Do not reset `join_prepared` in reset_identity()."),
     ),
     KnownBug(
-        id="P79",
+        id="BUG-79",
         source="KAFKA-12984, KAFKA-14639 (PR 10985, 13550); librdkafka 2.1.1-2.2",
         client="Java assignor / librdkafka",
         versions="3.0.0 / 3.1.0; 14639: 3.4.1 / 3.5.0; librdkafka 2.2.0",
@@ -1317,7 +1317,7 @@ _BUGS: Final = (
         mutation=("Ignore generation when building the owner map (last writer wins), or invert the comparison."),
     ),
     KnownBug(
-        id="P80",
+        id="BUG-80",
         source="KAFKA-13406 (PR 11439)",
         client="Java assignor",
         versions="2.8.2 / 3.0.1 / 3.1.0",
@@ -1337,7 +1337,7 @@ _BUGS: Final = (
         ),
     ),
     KnownBug(
-        id="P81",
+        id="BUG-81",
         source="librdkafka #4059 / #4908 (2.10.0)",
         client="librdkafka",
         versions="1.6.0-2.8, fixed 2.10.0",
@@ -1355,7 +1355,7 @@ _BUGS: Final = (
         mutation=("On commit code 22 during a rebalance call assignment_lost()."),
     ),
     KnownBug(
-        id="P82",
+        id="BUG-82",
         source="franz-go v1.13.0 (mixed balancers)",
         client="franz-go",
         versions="< 1.13.0",
@@ -1372,10 +1372,10 @@ _BUGS: Final = (
         ),
     ),
     KnownBug(
-        id="P83",
+        id="BUG-83",
         source="KAFKA-13563 (PR 11631)",
         client="Java classic",
-        versions="2.6.2-3.1.0 (the fix of P01 brought it); fixed 3.1.1 / 3.2.0",
+        versions="2.6.2-3.1.0 (the fix of BUG-01 brought it); fixed 3.1.1 / 3.2.0",
         severity="STUCK",
         rules=("D2",),
         symptom=("With assign() and a group id, commits fail for ever once the coordinator has moved or gone."),

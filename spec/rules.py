@@ -41,8 +41,8 @@ _RULES: Final = (
             "Kafka AbstractCoordinator.LeaveGroupResponseHandler.handle (marks nothing unknown)",
         ),
         known_bugs=(
-            "P04",
-            "P06",
+            "BUG-04",
+            "BUG-06",
         ),
     ),
     Rule(
@@ -65,9 +65,9 @@ _RULES: Final = (
             "Kafka AbstractCoordinator.pollHeartbeat (notify)",
         ),
         known_bugs=(
-            "P01",
-            "P02",
-            "P83",
+            "BUG-01",
+            "BUG-02",
+            "BUG-83",
         ),
     ),
     Rule(
@@ -93,8 +93,8 @@ _RULES: Final = (
             "Kafka AbstractCoordinator.ensureCoordinatorReady; Timer.sleep (no longer than the caller waits)",
         ),
         known_bugs=(
-            "P03",
-            "P22",
+            "BUG-03",
+            "BUG-22",
         ),
     ),
     Rule(
@@ -107,7 +107,7 @@ _RULES: Final = (
             "and MUST NOT be sent while the coordinator is unknown."
         ),
         sources=("MINOR #14179 (async CommitRequestManager)",),
-        known_bugs=("P07",),
+        known_bugs=("BUG-07",),
     ),
     Rule(
         id="D5",
@@ -119,7 +119,7 @@ _RULES: Final = (
             "requests are failed, so that their callbacks see it and cannot forget it again recursively."
         ),
         sources=("KAFKA-6366 (PR 4349)",),
-        known_bugs=("P05",),
+        known_bugs=("BUG-05",),
     ),
     Rule(
         id="D6",
@@ -132,7 +132,7 @@ _RULES: Final = (
             "finite deadline."
         ),
         sources=("kafka-go #509",),
-        known_bugs=("P08",),
+        known_bugs=("BUG-08",),
     ),
     Rule(
         id="D7",
@@ -180,9 +180,9 @@ _RULES: Final = (
             "librdkafka 1.8.0; kafka-python #798",
         ),
         known_bugs=(
-            "P15",
-            "P16",
-            "P17",
+            "BUG-15",
+            "BUG-16",
+            "BUG-17",
         ),
     ),
     Rule(
@@ -203,11 +203,11 @@ _RULES: Final = (
             "KAFKA-10134 follow-up (PR 9354)",
         ),
         known_bugs=(
-            "P09",
-            "P10",
-            "P15",
-            "P24",
-            "P27",
+            "BUG-09",
+            "BUG-10",
+            "BUG-15",
+            "BUG-24",
+            "BUG-27",
         ),
     ),
     Rule(
@@ -224,7 +224,7 @@ _RULES: Final = (
             "KIP-394",
             "sarama #2759; kafka-python #2598",
         ),
-        known_bugs=("P23",),
+        known_bugs=("BUG-23",),
     ),
     Rule(
         id="J4",
@@ -242,9 +242,9 @@ _RULES: Final = (
             "KAFKA-8487 (PR 6894); kafka-python #2614",
         ),
         known_bugs=(
-            "P11",
-            "P24",
-            "P44",
+            "BUG-11",
+            "BUG-24",
+            "BUG-44",
         ),
     ),
     Rule(
@@ -260,7 +260,7 @@ _RULES: Final = (
             "Kafka AbstractCoordinator.sendJoinGroupRequest (JOIN_GROUP_TIMEOUT_LAPSE)",
             "KAFKA-13126 (PR 11111)",
         ),
-        known_bugs=("P18",),
+        known_bugs=("BUG-18",),
     ),
     Rule(
         id="J6",
@@ -272,7 +272,7 @@ _RULES: Final = (
             "list protocols in configured order."
         ),
         sources=("KAFKA-12898 (PR 10878)",),
-        known_bugs=("P21",),
+        known_bugs=("BUG-21",),
     ),
     Rule(
         id="J7",
@@ -290,7 +290,7 @@ _RULES: Final = (
             "Threading refactor proposal (Apache Kafka wiki), 'Asynchronous Background Thread'",
             "KAFKA-17154 (PR 17165)",
         ),
-        known_bugs=("P20",),
+        known_bugs=("BUG-20",),
     ),
     Rule(
         id="J8",
@@ -323,11 +323,11 @@ _RULES: Final = (
             "librdkafka #4059 / #4908 (2.10.0)",
         ),
         known_bugs=(
-            "P12",
-            "P13",
-            "P28",
-            "P62",
-            "P81",
+            "BUG-12",
+            "BUG-13",
+            "BUG-28",
+            "BUG-62",
+            "BUG-81",
         ),
     ),
     Rule(
@@ -357,7 +357,7 @@ _RULES: Final = (
             "partitions, until SyncGroup has succeeded."
         ),
         sources=("KAFKA-5154; same in kafka-python #1691",),
-        known_bugs=("P09",),
+        known_bugs=("BUG-09",),
     ),
     Rule(
         id="S2",
@@ -370,7 +370,7 @@ _RULES: Final = (
             "heartbeating."
         ),
         sources=("sarama #2290 / 034046e",),
-        known_bugs=("P19",),
+        known_bugs=("BUG-19",),
     ),
     Rule(
         id="S3",
@@ -386,8 +386,8 @@ _RULES: Final = (
             "KAFKA-9620 (PR 8187)",
         ),
         known_bugs=(
-            "P14",
-            "P39",
+            "BUG-14",
+            "BUG-39",
         ),
     ),
     Rule(
@@ -413,9 +413,9 @@ _RULES: Final = (
             "Kafka ClassicGroupMember.hasSatisfiedHeartbeat",
         ),
         known_bugs=(
-            "P25",
-            "P26",
-            "P40",
+            "BUG-25",
+            "BUG-26",
+            "BUG-40",
         ),
     ),
     Rule(
@@ -433,8 +433,8 @@ _RULES: Final = (
             "KAFKA-16215, KAFKA-16178 (PR 15311)",
         ),
         known_bugs=(
-            "P25",
-            "P29",
+            "BUG-25",
+            "BUG-29",
         ),
     ),
     Rule(
@@ -452,8 +452,8 @@ _RULES: Final = (
             "KAFKA-16251 (PR 15392); aiokafka #372",
         ),
         known_bugs=(
-            "P31",
-            "P32",
+            "BUG-31",
+            "BUG-32",
         ),
     ),
     Rule(
@@ -474,8 +474,8 @@ _RULES: Final = (
             "Kafka AbstractCoordinator.HeartbeatResponseHandler.handle; HeartbeatThread.run (its listener calls failHeartbeat)",
         ),
         known_bugs=(
-            "P27",
-            "P29",
+            "BUG-27",
+            "BUG-29",
         ),
     ),
     Rule(
@@ -508,7 +508,7 @@ _RULES: Final = (
             "Chrząszcz, 'What does the heartbeat thread do in Kafka Consumer?' (2019)",
             "KAFKA-14729 (PR 13270)",
         ),
-        known_bugs=("P30",),
+        known_bugs=("BUG-30",),
     ),
     Rule(
         id="H7",
@@ -541,7 +541,7 @@ _RULES: Final = (
             "KIP-62, 'Proposed Changes'",
             "KAFKA-8104 (PR 7460)",
         ),
-        known_bugs=("P12",),
+        known_bugs=("BUG-12",),
     ),
     Rule(
         id="P2",
@@ -561,9 +561,9 @@ _RULES: Final = (
             "Kafka AbstractCoordinator.HeartbeatThread.enable; Heartbeat.resetTimeouts",
         ),
         known_bugs=(
-            "P33",
-            "P34",
-            "P35",
+            "BUG-33",
+            "BUG-34",
+            "BUG-35",
         ),
     ),
     Rule(
@@ -576,7 +576,7 @@ _RULES: Final = (
             "records, and rejoin; a rebalance already in progress MUST NOT hide the loss."
         ),
         sources=("KAFKA-16258 (PR 15415)",),
-        known_bugs=("P36",),
+        known_bugs=("BUG-36",),
     ),
     Rule(
         id="P4",
@@ -588,7 +588,7 @@ _RULES: Final = (
             "poll MUST notice a new assignment or revocation while it waits."
         ),
         sources=("KAFKA-13310 (PR 11340)",),
-        known_bugs=("P37",),
+        known_bugs=("BUG-37",),
     ),
     Rule(
         id="C1",
@@ -603,7 +603,7 @@ _RULES: Final = (
             "KIP-429",
             "franz-go v0.6.9",
         ),
-        known_bugs=("P41",),
+        known_bugs=("BUG-41",),
     ),
     Rule(
         id="C2",
@@ -620,9 +620,9 @@ _RULES: Final = (
             "KAFKA-12983 (PR 10986)",
         ),
         known_bugs=(
-            "P36",
-            "P38",
-            "P78",
+            "BUG-36",
+            "BUG-38",
+            "BUG-78",
         ),
     ),
     Rule(
@@ -636,7 +636,7 @@ _RULES: Final = (
             "assignment is visible (positions obtainable) and before its records are fetched for return."
         ),
         sources=("KAFKA-16107 (PR 15215)",),
-        known_bugs=("P43",),
+        known_bugs=("BUG-43",),
     ),
     Rule(
         id="C4",
@@ -648,7 +648,7 @@ _RULES: Final = (
             "MUST then be raised from the application's poll()/close()."
         ),
         sources=("KAFKA-9620 (PR 8187)",),
-        known_bugs=("P39",),
+        known_bugs=("BUG-39",),
     ),
     Rule(
         id="C5",
@@ -661,7 +661,7 @@ _RULES: Final = (
             "rebalance."
         ),
         sources=("KAFKA-4160; kafka-python #1438",),
-        known_bugs=("P40",),
+        known_bugs=("BUG-40",),
     ),
     Rule(
         id="C6",
@@ -677,7 +677,7 @@ _RULES: Final = (
             "KAFKA-9741 (PR 8325)",
             "Kafka ConsumerCoordinator.onJoinComplete (groupMetadata is set before invokePartitionsRevoked)",
         ),
-        known_bugs=("P42",),
+        known_bugs=("BUG-42",),
     ),
     Rule(
         id="C7",
@@ -693,8 +693,8 @@ _RULES: Final = (
             "node-rdkafka #330, FluidFramework #4160",
         ),
         known_bugs=(
-            "P38",
-            "P68",
+            "BUG-38",
+            "BUG-68",
         ),
     ),
     Rule(
@@ -711,8 +711,8 @@ _RULES: Final = (
             "KAFKA-14201 (PR 12599)",
         ),
         known_bugs=(
-            "P49",
-            "P76",
+            "BUG-49",
+            "BUG-76",
         ),
     ),
     Rule(
@@ -731,9 +731,9 @@ _RULES: Final = (
             "librdkafka #4059 / #4908 (2.10.0)",
         ),
         known_bugs=(
-            "P44",
-            "P55",
-            "P81",
+            "BUG-44",
+            "BUG-55",
+            "BUG-81",
         ),
     ),
     Rule(
@@ -753,10 +753,10 @@ _RULES: Final = (
             "aiokafka #230",
         ),
         known_bugs=(
-            "P37",
-            "P45",
-            "P46",
-            "P54",
+            "BUG-37",
+            "BUG-45",
+            "BUG-46",
+            "BUG-54",
         ),
     ),
     Rule(
@@ -769,7 +769,7 @@ _RULES: Final = (
             "those of the poll in progress."
         ),
         sources=("KAFKA-2942",),
-        known_bugs=("P47",),
+        known_bugs=("BUG-47",),
     ),
     Rule(
         id="M5",
@@ -787,7 +787,7 @@ _RULES: Final = (
             "Kafka ConsumerCoordinator.maybeAutoCommitOffsetsAsync (no in-flight guard)",
             "Kafka CommitRequestManager.AutoCommitState (in-flight mark of the async consumer)",
         ),
-        known_bugs=("P48",),
+        known_bugs=("BUG-48",),
     ),
     Rule(
         id="M6",
@@ -804,8 +804,8 @@ _RULES: Final = (
             "sarama #2940 / #2947",
         ),
         known_bugs=(
-            "P50",
-            "P51",
+            "BUG-50",
+            "BUG-51",
         ),
     ),
     Rule(
@@ -824,8 +824,8 @@ _RULES: Final = (
             "Kafka ConsumerCoordinator.sendOffsetCommitRequest (generationIfStable, and no test of ownership)",
         ),
         known_bugs=(
-            "P52",
-            "P53",
+            "BUG-52",
+            "BUG-53",
         ),
     ),
     Rule(
@@ -858,7 +858,7 @@ _RULES: Final = (
             "include the partition."
         ),
         sources=("kafka-python #2629",),
-        known_bugs=("P59",),
+        known_bugs=("BUG-59",),
     ),
     Rule(
         id="O2",
@@ -876,8 +876,8 @@ _RULES: Final = (
             "Kafka SubscriptionState.assignFromSubscribed",
         ),
         known_bugs=(
-            "P57",
-            "P58",
+            "BUG-57",
+            "BUG-58",
         ),
     ),
     Rule(
@@ -896,9 +896,9 @@ _RULES: Final = (
             "librdkafka #3340 (1.7.0)",
         ),
         known_bugs=(
-            "P46",
-            "P56",
-            "P60",
+            "BUG-46",
+            "BUG-56",
+            "BUG-60",
         ),
     ),
     Rule(
@@ -964,8 +964,8 @@ _RULES: Final = (
             "Kafka configuration internal.leave.group.on.close (Streams, up to 4.0)",
         ),
         known_bugs=(
-            "P61",
-            "P64",
+            "BUG-61",
+            "BUG-64",
         ),
     ),
     Rule(
@@ -983,8 +983,8 @@ _RULES: Final = (
             "node-rdkafka #330, FluidFramework #4160",
         ),
         known_bugs=(
-            "P65",
-            "P68",
+            "BUG-65",
+            "BUG-68",
         ),
     ),
     Rule(
@@ -997,7 +997,7 @@ _RULES: Final = (
             "ignored and MUST NOT revive the identity."
         ),
         sources=("MINOR #15362; librdkafka #4672",),
-        known_bugs=("P62",),
+        known_bugs=("BUG-62",),
     ),
     Rule(
         id="L4",
@@ -1013,8 +1013,8 @@ _RULES: Final = (
             "MINOR 031da88 (close race)",
         ),
         known_bugs=(
-            "P63",
-            "P66",
+            "BUG-63",
+            "BUG-66",
         ),
     ),
     Rule(
@@ -1028,8 +1028,8 @@ _RULES: Final = (
             "KAFKA-16167 (PR 15445)",
         ),
         known_bugs=(
-            "P67",
-            "P73",
+            "BUG-67",
+            "BUG-73",
         ),
     ),
     Rule(
@@ -1048,10 +1048,10 @@ _RULES: Final = (
             "KAFKA-6593 (PR 4625)",
         ),
         known_bugs=(
-            "P40",
-            "P69",
-            "P70",
-            "P71",
+            "BUG-40",
+            "BUG-69",
+            "BUG-70",
+            "BUG-71",
         ),
     ),
     Rule(
@@ -1072,12 +1072,12 @@ _RULES: Final = (
             "KAFKA-12991 (PR 10879)",
         ),
         known_bugs=(
-            "P12",
-            "P41",
-            "P49",
-            "P51",
-            "P66",
-            "P72",
+            "BUG-12",
+            "BUG-41",
+            "BUG-49",
+            "BUG-51",
+            "BUG-66",
+            "BUG-72",
         ),
     ),
     Rule(
@@ -1094,8 +1094,8 @@ _RULES: Final = (
             "kafka-python #1338",
         ),
         known_bugs=(
-            "P01",
-            "P75",
+            "BUG-01",
+            "BUG-75",
         ),
     ),
     Rule(
@@ -1113,9 +1113,9 @@ _RULES: Final = (
             "KAFKA-4569",
         ),
         known_bugs=(
-            "P14",
-            "P73",
-            "P74",
+            "BUG-14",
+            "BUG-73",
+            "BUG-74",
         ),
     ),
     Rule(
@@ -1131,7 +1131,7 @@ _RULES: Final = (
             "KIP-345",
             "KAFKA-14201 (PR 12599)",
         ),
-        known_bugs=("P76",),
+        known_bugs=("BUG-76",),
     ),
     Rule(
         id="X2",
@@ -1153,7 +1153,7 @@ _RULES: Final = (
             "Kafka AbstractCoordinator.HeartbeatResponseHandler (forgets the id, so that the poll after the error joins with none)",
             "Kafka GroupMetadataManager.classicGroupJoinNewStaticMember (replaces the member that has the instance id)",
         ),
-        known_bugs=("P77",),
+        known_bugs=("BUG-77",),
     ),
     Rule(
         id="K1",
@@ -1175,7 +1175,7 @@ _RULES: Final = (
             "KAFKA-13891 (PR 12140, reverted by PR 12794)",
             "Kafka ConsumerCoordinator.metadata",
         ),
-        known_bugs=("P78",),
+        known_bugs=("BUG-78",),
     ),
     Rule(
         id="K2",
@@ -1207,8 +1207,8 @@ _RULES: Final = (
             "Kafka AbstractStickyAssignor.allSubscriptionsEqual",
         ),
         known_bugs=(
-            "P79",
-            "P80",
+            "BUG-79",
+            "BUG-80",
         ),
     ),
     Rule(
@@ -1224,7 +1224,7 @@ _RULES: Final = (
             "KIP-429",
             "franz-go v1.13.0 (mixed balancers)",
         ),
-        known_bugs=("P82",),
+        known_bugs=("BUG-82",),
     ),
     Rule(
         id="Q1",

@@ -113,7 +113,7 @@ class KnownBug:
     """A real bug of a real client, and the change that would bring it back.
 
     Attributes:
-        id: `P01`.
+        id: `BUG-01`.
         source: Its public origin.
         client: Whose bug it was.
         versions: Which releases had it.

@@ -146,7 +146,7 @@ def attribute_docs(module: ModuleType) -> dict[str, str]:
 
 
 def mentions(text: str) -> Markup:
-    """Plain text in which rules and known bugs are links: `rule J9`, `rules H1, H3`, `P04`."""
+    """Plain text in which rules and known bugs are links: `rule J9`, `rules H1, H3`, `BUG-04`."""
 
     def rule_links(found: re.Match[str]) -> str:
         return _RULE.sub(lambda one: str(_rule_link(one[0])), found[0])
@@ -154,7 +154,7 @@ def mentions(text: str) -> Markup:
     marked = _NAMED_RULES.sub(rule_links, str(escape(text)))
     return Markup(
         re.sub(
-            r"\bP\d\d\b",
+            r"\bBUG-\d\d\b",
             lambda one: str(link(addresses.bug(one[0]), one[0])) if one[0] in KNOWN_BUGS else one[0],
             marked,
         )

@@ -84,7 +84,7 @@ def applied(identifier: str) -> Iterator[Mutant]:
 # Coordinator discovery ------------------------------------------------------------------------------------------------
 
 
-@mutant("P03", breaks="D3", scenarios="coordinator-moved")
+@mutant("BUG-03", breaks="D3", scenarios="coordinator-moved")
 def lookups_without_backoff() -> None:
     """A failed lookup is repeated at once."""
 
@@ -97,7 +97,7 @@ def lookups_without_backoff() -> None:
     replace(Connection, "lookup_failed", make)
 
 
-@mutant("P06", breaks="D1", scenarios="rebalance-eager rebalance-cooperative member-unknown")
+@mutant("BUG-06", breaks="D1", scenarios="rebalance-eager rebalance-cooperative member-unknown")
 def every_heartbeat_error_forgets_the_coordinator() -> None:
     """REBALANCE_IN_PROGRESS and UNKNOWN_MEMBER_ID forget the coordinator too."""
     for error in ("REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"):
@@ -107,7 +107,7 @@ def every_heartbeat_error_forgets_the_coordinator() -> None:
 # Join and sync --------------------------------------------------------------------------------------------------------
 
 
-@mutant("P19", breaks="S2", scenarios="first-join")
+@mutant("BUG-19", breaks="S2", scenarios="first-join")
 def the_leader_names_only_who_gets_something() -> None:
     """The leader's SyncGroup lacks the members without partitions."""
 
@@ -123,7 +123,7 @@ def the_leader_names_only_who_gets_something() -> None:
     replace(Leading, "_divide", make)
 
 
-@mutant("P20", breaks="J7", scenarios="first-join")
+@mutant("BUG-20", breaks="J7", scenarios="first-join")
 def subscribe_joins() -> None:
     """subscribe() alone makes the member join."""
 
@@ -137,7 +137,7 @@ def subscribe_joins() -> None:
     replace(Membership, "subscribe", make)
 
 
-@mutant("P23", breaks="J3", scenarios="first-join")
+@mutant("BUG-23", breaks="J3", scenarios="first-join")
 def member_id_after_a_backoff() -> None:
     """After MEMBER_ID_REQUIRED the member waits for the retry backoff."""
     after_answer(
@@ -166,7 +166,7 @@ def an_announcement_drops_the_identity() -> None:
 # Heartbeats -----------------------------------------------------------------------------------------------------------
 
 
-@mutant("P25", breaks="H1", scenarios="first-join rebalance-eager rebalance-cooperative")
+@mutant("BUG-25", breaks="H1", scenarios="first-join rebalance-eager rebalance-cooperative")
 def heartbeats_begin_after_sync() -> None:
     """No heartbeats while SyncGroup is unanswered."""
 
@@ -188,7 +188,7 @@ def heartbeats_begin_after_sync() -> None:
     replace(Membership, "synced", after_sync)
 
 
-@mutant("P26", breaks="H1", scenarios="rebalance-eager")
+@mutant("BUG-26", breaks="H1", scenarios="rebalance-eager")
 def an_announcement_stops_heartbeats() -> None:
     """After REBALANCE_IN_PROGRESS there are no heartbeats until the next round."""
     after_answer("Heartbeat", "REBALANCE_IN_PROGRESS", lambda core: core.timers.disarm("heartbeat"))
@@ -200,7 +200,7 @@ def an_announcement_has_no_effect() -> None:
     instead_of_answer("Heartbeat", "REBALANCE_IN_PROGRESS", lambda core: core.heartbeats.accepted())
 
 
-@mutant("P27", breaks="H4 J2", scenarios="member-unknown")
+@mutant("BUG-27", breaks="H4 J2", scenarios="member-unknown")
 def a_lost_identity_does_not_rejoin() -> None:
     """UNKNOWN_MEMBER_ID resets the identity, and no rejoin is asked for."""
 
@@ -211,7 +211,7 @@ def a_lost_identity_does_not_rejoin() -> None:
         after_answer("Heartbeat", error, forget)
 
 
-@mutant("P29", breaks="H2 H4", scenarios="coordinator-moved")
+@mutant("BUG-29", breaks="H2 H4", scenarios="coordinator-moved")
 def a_failed_heartbeat_stays_in_flight() -> None:
     """The mark "in flight" is cleared by success only."""
 
@@ -224,7 +224,7 @@ def a_failed_heartbeat_stays_in_flight() -> None:
     replace(Heartbeats, "_failed", make)
 
 
-@mutant("P32", breaks="H3", scenarios="member-unknown")
+@mutant("BUG-32", breaks="H3", scenarios="member-unknown")
 def heartbeats_go_on_without_identity() -> None:
     """UNKNOWN_MEMBER_ID does not stop heartbeats."""
 
@@ -278,7 +278,7 @@ def not_polling_is_not_noticed() -> None:
     replace(Heartbeats, "poll_interval_expired", make)
 
 
-@mutant("P36", breaks="P3 C1", scenarios="poll-interval-exceeded")
+@mutant("BUG-36", breaks="P3 C1", scenarios="poll-interval-exceeded")
 def expiry_is_not_told() -> None:
     """After the poll interval has run out what was owned is dropped without the lost callback."""
 
@@ -314,7 +314,7 @@ def a_loss_is_called_revocation() -> None:
     replace(Membership, "revoke", make)
 
 
-@mutant("P38", breaks="C7 C1", scenarios="close-while-stable")
+@mutant("BUG-38", breaks="C7 C1", scenarios="close-while-stable")
 def close_forgets_the_callback() -> None:
     """close() leaves without running the callback."""
 
@@ -366,7 +366,7 @@ def a_rejoin_claims_nothing() -> None:
 # Close ----------------------------------------------------------------------------------------------------------------
 
 
-@mutant("P61", breaks="L1", scenarios="close-while-stable")
+@mutant("BUG-61", breaks="L1", scenarios="close-while-stable")
 def no_leave_while_a_heartbeat_is_out() -> None:
     """LeaveGroup is not sent while a heartbeat is unanswered."""
 
@@ -381,7 +381,7 @@ def no_leave_while_a_heartbeat_is_out() -> None:
     replace(Leaving, "send_leave_group", make)
 
 
-@mutant("P67", breaks="L5", scenarios="close-while-stable")
+@mutant("BUG-67", breaks="L5", scenarios="close-while-stable")
 def close_does_not_commit() -> None:
     """close() leaves without committing."""
 

@@ -241,7 +241,7 @@ def test_explain_leads_from_a_rule_to_everything_about_it(tmp_path: Path, capsys
     told = tmp_path / "told.json"
     assert cli.main(["explain", "J3", "--json", str(told)]) == 0
     shown = capsys.readouterr().out
-    for expected in ("MEMBER_ID_REQUIRED", "KIP-394", "join_member_id_required", "first-join", "P23", ".svg"):
+    for expected in ("MEMBER_ID_REQUIRED", "KIP-394", "join_member_id_required", "first-join", "BUG-23", ".svg"):
         assert expected in shown
     assert _json(told, "explain")["level"] == "should"
 

@@ -51,9 +51,17 @@ def test_whatever_has_a_public_address_is_a_link_to_it(citation: str, addresses:
 
 def test_prose_names_rules_bugs_words_and_files_and_they_become_links() -> None:
     shown = str(
-        text.prose("By rules H1, H3 and `join_needed`; P04 broke it, see `differences.py`. T1 is no rule's name here.")
+        text.prose(
+            "By rules H1, H3 and `join_needed`; BUG-04 broke it, see `differences.py`. T1 is no rule's name here."
+        )
     )
-    for address in ("rule-H1.html", "rule-H3.html", "vocabulary.html#join_needed", "bugs.html#P04", "differences.html"):
+    for address in (
+        "rule-H1.html",
+        "rule-H3.html",
+        "vocabulary.html#join_needed",
+        "bugs.html#BUG-04",
+        "differences.html",
+    ):
         assert f'href="{address}"' in shown
     assert "rule-T1" not in shown
 

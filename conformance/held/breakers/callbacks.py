@@ -36,7 +36,7 @@ def what_is_kept_is_assigned_again() -> None:
     around(Membership, "_assign", make)
 
 
-@breaker("P41", "C1")
+@breaker("BUG-41", "C1")
 def who_leaves_revokes_what_is_being_revoked() -> None:
     """close() and unsubscribe() call the revoked callback for everything, also while it runs already."""
 
@@ -65,7 +65,7 @@ def what_is_lost_is_committed() -> None:
     around(Commits, "_refusal", make)
 
 
-@breaker("P43", "C3")
+@breaker("BUG-43", "C3")
 def records_come_before_the_assigned_callback() -> None:
     """New partitions are fetched although their assigned callback has not run."""
 
@@ -95,7 +95,7 @@ def what_is_revoked_is_gone_before_the_callback() -> None:
     around(Membership, "callback_started", make)
 
 
-@breaker("P39", "C4 S3")
+@breaker("BUG-39", "C4 S3")
 def an_exception_of_the_listener_stops_the_rebalance() -> None:
     """What the listener raises leaves at once, and the core never hears that the callback has returned."""
 
@@ -138,7 +138,7 @@ def what_the_listener_raises_is_lost() -> None:
     around(Callbacks, "_run", make)
 
 
-@breaker("P40", "C5 T1")
+@breaker("BUG-40", "C5 T1")
 def callbacks_run_inside_a_lock() -> None:
     """The listener is called while the consumer's own lock is held."""
 
@@ -152,7 +152,7 @@ def callbacks_run_inside_a_lock() -> None:
     around(Callbacks, "_run", make)
 
 
-@breaker("P42", "C6")
+@breaker("BUG-42", "C6")
 def the_identity_lags_behind_the_callback() -> None:
     """A commit in the revoked callback carries the generation before the round that revoked."""
 
@@ -168,7 +168,7 @@ def the_identity_lags_behind_the_callback() -> None:
     around(Commits, "_identity", make)
 
 
-@breaker("P68", "C7 L2")
+@breaker("BUG-68", "C7 L2")
 def the_callback_comes_after_the_end() -> None:
     """unsubscribe() and close() clear everything first: the callback is about nothing."""
 

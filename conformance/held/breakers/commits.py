@@ -12,7 +12,7 @@ from groupspec.impl.core.messages import OffsetCommitRequest
 from groupspec.impl.core.subscription import SubscriptionState
 
 
-@breaker("P49", "M1")
+@breaker("BUG-49", "M1")
 def a_commit_has_the_identity_of_yesterday() -> None:
     """A commit carries the present member id, and the generation that was read when the first commit was made."""
 
@@ -27,7 +27,7 @@ def a_commit_has_the_identity_of_yesterday() -> None:
     around(Commits, "_identity", make)
 
 
-@breaker("P76", "M1 X1")
+@breaker("BUG-76", "M1 X1")
 def a_commit_without_membership_carries_the_instance_id() -> None:
     """With manual assignment a commit carries the configured instance id."""
 
@@ -44,26 +44,26 @@ def a_commit_without_membership_carries_the_instance_id() -> None:
     around(Commits, "_send", make)
 
 
-@breaker("P44", "M2")
+@breaker("BUG-44", "M2")
 def a_rebalance_costs_the_committer_its_identity() -> None:
     """REBALANCE_IN_PROGRESS in answer to a commit is taken for UNKNOWN_MEMBER_ID."""
     on_answer("OffsetCommit", "REBALANCE_IN_PROGRESS", as_error="UNKNOWN_MEMBER_ID")
 
 
-@breaker("P55", "M2")
+@breaker("BUG-55", "M2")
 def a_refused_commit_stays_without_consequence() -> None:
     """UNKNOWN_MEMBER_ID and ILLEGAL_GENERATION only fail the commit; the member believes in its identity."""
     for error in ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"):
         on_answer("OffsetCommit", error, as_error="GROUP_AUTHORIZATION_FAILED")
 
 
-@breaker("P81", "J9")
+@breaker("BUG-81", "J9")
 def a_refused_commit_loses_the_assignment_in_a_round() -> None:
     """ILLEGAL_GENERATION for a commit is judged although a JoinGroup is out, whose answer decides about the identity."""
     instead(Commits, "_is_judged_by_membership", lambda self: not self._is_standalone())
 
 
-@breaker("P54", "M3")
+@breaker("BUG-54", "M3")
 def a_refused_commit_stops_the_rebalance() -> None:
     """When the commit before the rebalance fails, the rebalance does not go on."""
 
@@ -78,7 +78,7 @@ def a_refused_commit_stops_the_rebalance() -> None:
     around(Commits, "_finish", make)
 
 
-@breaker("P45", "M3")
+@breaker("BUG-45", "M3")
 def every_poll_commits_again() -> None:
     """The commit before the rebalance is repeated at each poll."""
 
@@ -101,7 +101,7 @@ def the_rebalance_waits_for_ever() -> None:
     instead(Commits, "deadline_over", lambda self: self._context.timers.disarm("commit_deadline"))
 
 
-@breaker("P47", "M4")
+@breaker("BUG-47", "M4")
 def records_in_hand_are_committed() -> None:
     """An automatic commit covers the records that poll() returned last, though nobody has processed them."""
 
@@ -116,7 +116,7 @@ def records_in_hand_are_committed() -> None:
     around(SubscriptionState, "to_commit", make)
 
 
-@breaker("P48", "M5")
+@breaker("BUG-48", "M5")
 def the_interval_begins_with_the_answer() -> None:
     """The interval between automatic commits begins with the answer: until then one follows the other."""
     instead(Commits, "_has_automatic", lambda self: False)
@@ -157,7 +157,7 @@ def an_ended_commit_still_counts_as_under_way() -> None:
     around(Commits, "_append", appending)
 
 
-@breaker("P51", "M6")
+@breaker("BUG-51", "M6")
 def commits_go_out_side_by_side() -> None:
     """A commit is sent although an earlier one is unanswered."""
 
@@ -179,7 +179,7 @@ def the_newest_commit_goes_first() -> None:
     instead(Commits, "_next", next_)
 
 
-@breaker("P50", "M6")
+@breaker("BUG-50", "M6")
 def an_empty_commit_overtakes() -> None:
     """A commit of nothing is done at once, before the asynchronous ones that were made earlier."""
 
@@ -214,7 +214,7 @@ def commit_callbacks_wait_for_the_next_poll() -> None:
     around(Consumer, "_await", make)
 
 
-@breaker("P52", "M7")
+@breaker("BUG-52", "M7")
 def what_was_stored_survives_the_revocation() -> None:
     """An automatic commit covers what was consumed of partitions that have gone since."""
 
@@ -229,7 +229,7 @@ def what_was_stored_survives_the_revocation() -> None:
     around(SubscriptionState, "to_commit", make)
 
 
-@breaker("P53", "M7")
+@breaker("BUG-53", "M7")
 def the_interval_commits_in_a_round() -> None:
     """Automatic commits go on between JoinGroup and SyncGroup."""
     instead(Commits, "_may_commit_automatically", lambda self: True)

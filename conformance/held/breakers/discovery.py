@@ -13,7 +13,7 @@ from groupspec.impl.core.messages import JoinGroupResponse
 from groupspec.impl.core.requests import Requests, Sent
 
 
-@breaker("P04", "D1")
+@breaker("BUG-04", "D1")
 def automatic_commits_look_nobody_up() -> None:
     """A timed commit does not start a lookup when the coordinator is unknown."""
 
@@ -37,7 +37,7 @@ def a_commit_without_its_coordinator_keeps_it() -> None:
         on_answer("OffsetCommit", error, as_error="COORDINATOR_LOAD_IN_PROGRESS")
 
 
-@breaker("P02", "D2")
+@breaker("BUG-02", "D2")
 def a_failed_lookup_stays_pending() -> None:
     """A lookup that failed is still taken to be under way, and no other one begins."""
 
@@ -49,7 +49,7 @@ def a_failed_lookup_stays_pending() -> None:
     instead(Connection, "_lookup_ended", lookup_ended)
 
 
-@breaker("P01", "D2")
+@breaker("BUG-01", "D2")
 def every_poll_looks_the_coordinator_up() -> None:
     """A poll starts a lookup although one is under way."""
 
@@ -64,7 +64,7 @@ def every_poll_looks_the_coordinator_up() -> None:
     around(Connection, "asked", make)
 
 
-@breaker("P22", "D3")
+@breaker("BUG-22", "D3")
 def a_loading_coordinator_is_fatal() -> None:
     """COORDINATOR_LOAD_IN_PROGRESS in answer to JoinGroup is raised to the application."""
     on_answer("JoinGroup", "COORDINATOR_LOAD_IN_PROGRESS", as_error="GROUP_AUTHORIZATION_FAILED")
@@ -84,13 +84,13 @@ def a_commit_is_repeated_at_once() -> None:
     around(Commits, "_try_again_or_fail", make)
 
 
-@breaker("P07", "D4")
+@breaker("BUG-07", "D4")
 def commits_do_not_wait_for_the_coordinator() -> None:
     """A commit is sent although the coordinator is unknown."""
     instead(Commits, "_may_send", lambda self: not self._context.timers.is_armed("commit_backoff"))
 
 
-@breaker("P05", "D5")
+@breaker("BUG-05", "D5")
 def requests_fail_before_the_coordinator_is_unknown() -> None:
     """A forgotten coordinator's requests are failed first, and only then it counts as unknown."""
 
@@ -102,7 +102,7 @@ def requests_fail_before_the_coordinator_is_unknown() -> None:
     instead(Connection, "forget", forget)
 
 
-@breaker("P08", "D6")
+@breaker("BUG-08", "D6")
 def requests_to_the_coordinator_never_time_out() -> None:
     """A request to the coordinator has no time limit."""
 
@@ -148,13 +148,13 @@ def manual_assignment_joins_the_group() -> None:
     around(Core, "assign", make)
 
 
-@breaker("P28", "J9")
+@breaker("BUG-28", "J9")
 def no_answer_is_late() -> None:
     """An answer counts although the identity that it was sent with is gone."""
     function(core_module, "is_late", lambda _: lambda core, sent, error: not core.requests.is_pending(sent))
 
 
-@breaker("P13", "J9")
+@breaker("BUG-13", "J9")
 def late_commit_errors_reset_the_identity() -> None:
     """ILLEGAL_GENERATION for a commit of an earlier generation resets the present identity."""
 
@@ -168,7 +168,7 @@ def late_commit_errors_reset_the_identity() -> None:
     around(Commits, "late", make)
 
 
-@breaker("P12", "J9")
+@breaker("BUG-12", "J9")
 def an_answer_revives_an_abandoned_join() -> None:
     """The answer to a JoinGroup that was given up is adopted, member id and generation, by a newer round."""
 

@@ -46,7 +46,7 @@ def heartbeats_go_on_while_joining() -> None:
     around(Joining, "send_join", make)
 
 
-@breaker("P31", "H3")
+@breaker("BUG-31", "H3")
 def only_the_first_round_starts_heartbeats() -> None:
     """After a rejoin heartbeats stay off."""
 
@@ -156,7 +156,7 @@ def the_poll_interval_runs_before_there_is_a_membership() -> None:
     around(Heartbeats, "disable", make)
 
 
-@breaker("P33", "P2")
+@breaker("BUG-33", "P2")
 def a_poll_without_coordinator_does_not_count() -> None:
     """The poll interval starts anew only if the coordinator is known."""
 
@@ -170,7 +170,7 @@ def a_poll_without_coordinator_does_not_count() -> None:
     around(Heartbeats, "polled", make)
 
 
-@breaker("P34", "P2")
+@breaker("BUG-34", "P2")
 def a_poll_that_waits_does_not_count() -> None:
     """Only the beginning of a poll puts the poll interval off."""
 
@@ -181,7 +181,7 @@ def a_poll_that_waits_does_not_count() -> None:
     instead(Consumer, "_wait_for_news", wait_for_news)
 
 
-@breaker("P35", "P2")
+@breaker("BUG-35", "P2")
 def a_commit_counts_as_a_poll() -> None:
     """Every commit of the application puts the poll interval off."""
 
@@ -211,7 +211,7 @@ def a_poll_that_raises_does_not_count() -> None:
     around(Core, "polled", make)
 
 
-@breaker("P37", "P4")
+@breaker("BUG-37", "P4")
 def a_poll_waits_for_the_round() -> None:
     """poll() does not return before there are records, however short its time."""
 

@@ -21,7 +21,7 @@ from groupspec.impl.core.subscription import SubscriptionState
 # Rounds ------------------------------------------------------------------------------------------------------------------
 
 
-@breaker("P17", "J1")
+@breaker("BUG-17", "J1")
 def a_changed_subscription_joins_beside_the_join() -> None:
     """A subscription that changes while JoinGroup or SyncGroup is out sends a second JoinGroup at once."""
 
@@ -36,7 +36,7 @@ def a_changed_subscription_joins_beside_the_join() -> None:
     around(Membership, "require_rejoin", make)
 
 
-@breaker("P15", "J1")
+@breaker("BUG-15", "J1")
 def a_change_during_the_round_is_forgotten() -> None:
     """When the round ends nobody compares its subscription with the present one."""
     instead(Joining, "_has_changed_meanwhile", lambda self: False)
@@ -54,7 +54,7 @@ def _rejoin_never_again() -> None:
     around(Membership, "synced", make)
 
 
-@breaker("P16", "J1")
+@breaker("BUG-16", "J1")
 def an_assignment_that_does_not_fit_is_applied() -> None:
     """Partitions of topics that are no longer subscribed to are taken over all the same."""
     instead(Joining, "_fits", lambda self, assigned: True)
@@ -66,7 +66,7 @@ def what_is_no_longer_wanted_is_kept() -> None:
     instead(Membership, "_unwanted", lambda self: ())
 
 
-@breaker("P09", "J2")
+@breaker("BUG-09", "J2")
 def the_rejoin_is_forgotten_at_the_join() -> None:
     """rejoin-needed is cleared when JoinGroup is answered, not when SyncGroup has succeeded."""
 
@@ -80,7 +80,7 @@ def the_rejoin_is_forgotten_at_the_join() -> None:
     around(Joining, "join_accepted", make)
 
 
-@breaker("P10", "J2")
+@breaker("BUG-10", "J2")
 def a_rejoin_is_needed_only_if_something_differs() -> None:
     """Whether to join again is derived from the subscription: if it is the one that was joined with, nothing is to be done."""
 
@@ -95,7 +95,7 @@ def a_rejoin_is_needed_only_if_something_differs() -> None:
     around(Membership, "_may_join", make)
 
 
-@breaker("P24", "J2 J4")
+@breaker("BUG-24", "J2 J4")
 def a_rebalance_during_the_join_is_fatal() -> None:
     """REBALANCE_IN_PROGRESS in answer to JoinGroup is an error for the application, and the identity goes."""
 
@@ -110,7 +110,7 @@ def a_rebalance_during_the_join_is_fatal() -> None:
     around(Joining, "join_again", make)
 
 
-@breaker("P11", "J4")
+@breaker("BUG-11", "J4")
 def a_moved_coordinator_costs_the_identity() -> None:
     """JoinGroup after NOT_COORDINATOR, or a broken connection, has no member id."""
 
@@ -138,7 +138,7 @@ def an_unknown_member_keeps_its_id() -> None:
         on_answer(api, "UNKNOWN_MEMBER_ID", as_error="ILLEGAL_GENERATION")
 
 
-@breaker("P18", "J5")
+@breaker("BUG-18", "J5")
 def the_smaller_timeout_counts_for_the_join() -> None:
     """JoinGroup's time limit is the smaller of the rebalance timeout and the ordinary one."""
     instead(Config, "join_group_timeout_ms", lambda self: min(self.request_timeout_ms, self.max_poll_interval_ms))
@@ -155,7 +155,7 @@ def the_join_timeout_overflows() -> None:
     instead(Config, "join_group_timeout_ms", join_group_timeout_ms)
 
 
-@breaker("P21", "J6")
+@breaker("BUG-21", "J6")
 def the_subscription_is_written_in_any_order() -> None:
     """Two JoinGroups of the same member write what it owns in different orders."""
     turn = itertools.count()
@@ -274,7 +274,7 @@ def who_gets_nothing_leaves() -> None:
 # Ownership ---------------------------------------------------------------------------------------------------------------
 
 
-@breaker("P78", "K1 C2")
+@breaker("BUG-78", "K1 C2")
 def a_lost_identity_is_no_loss() -> None:
     """When the identity is gone what is owned stays, and is claimed in the next JoinGroup."""
 
@@ -290,7 +290,7 @@ def a_lost_identity_is_no_loss() -> None:
     around(Membership, "lose_identity", make)
 
 
-@breaker("P79", "K3")
+@breaker("BUG-79", "K3")
 def the_last_claim_counts() -> None:
     """Of several claims the assignor takes the last, whatever its generation."""
 
@@ -335,7 +335,7 @@ def partitions_change_hands_in_one_round() -> None:
     instead(sticky.CooperativeStickyAssignor, "withhold", lambda self, shares, owners: shares)
 
 
-@breaker("P82", "K4")
+@breaker("BUG-82", "K4")
 def the_first_assignor_decides() -> None:
     """Eager or cooperative: the first configured assignor says so for the callbacks, the negotiated one for the rest."""
 
@@ -440,7 +440,7 @@ def a_fenced_member_is_not_told() -> None:
     around(Context, "report", make)
 
 
-@breaker("P77", "X2")
+@breaker("BUG-77", "X2")
 def only_commits_tell_of_the_fencing() -> None:
     """FENCED_INSTANCE_ID in answer to a heartbeat silences the member, and nobody is told."""
     instead(Heartbeats, "fenced", lambda self, code: (self._ended(), self._core.membership.fenced(_Fenced())))

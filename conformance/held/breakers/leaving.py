@@ -17,7 +17,7 @@ from groupspec.impl.threads.call_guard import CallGuard
 from groupspec.impl.threads.futures import Futures
 
 
-@breaker("P64", "L1")
+@breaker("BUG-64", "L1")
 def cooperative_members_do_not_say_good_bye() -> None:
     """A cooperative member closes without LeaveGroup."""
 
@@ -74,7 +74,7 @@ def a_short_close_says_nothing() -> None:
     around(Leaving, "close", make)
 
 
-@breaker("P65", "L2")
+@breaker("BUG-65", "L2")
 def a_close_waits_for_its_commit_for_ever() -> None:
     """close() does not end while a commit is unanswered."""
     instead(Leaving, "deadline_over", lambda self: self._context.timers.disarm("close_deadline"))
@@ -135,7 +135,7 @@ def who_waits_at_the_end_waits_for_ever() -> None:
     instead(BackgroundDriver, "_cancel_left_over", cancel_left_over)
 
 
-@breaker("P62", "L3")
+@breaker("BUG-62", "L3")
 def the_round_goes_on_while_leaving() -> None:
     """The answer to a JoinGroup that was out when the member left makes it a member again."""
 
@@ -151,7 +151,7 @@ def the_round_goes_on_while_leaving() -> None:
     function(core_module, "dispatch_late", make)
 
 
-@breaker("P63", "L4")
+@breaker("BUG-63", "L4")
 def the_network_goes_before_the_thread() -> None:
     """close() tears the network down while the background thread still uses it."""
 
@@ -165,7 +165,7 @@ def the_network_goes_before_the_thread() -> None:
     around(BackgroundDriver, "shut_down", make)
 
 
-@breaker("P66", "L4")
+@breaker("BUG-66", "L4")
 def two_threads_close() -> None:
     """Whether the consumer is closed is tested and set in two steps: a second close closes again."""
 
@@ -209,7 +209,7 @@ def close_commits_what_was_processed_before() -> None:
     around(Leaving, "close", make)
 
 
-@breaker("P73", "T4 L5")
+@breaker("BUG-73", "T4 L5")
 def a_wakeup_interrupts_close() -> None:
     """A wakeup before close() takes its last commit away."""
 

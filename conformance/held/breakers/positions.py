@@ -11,7 +11,7 @@ from groupspec.impl.core.offsets import TIMESTAMPS, Offsets
 from groupspec.impl.core.subscription import Buffered, SubscriptionState, _Partition
 
 
-@breaker("P59", "O1")
+@breaker("BUG-59", "O1")
 def a_failed_lookup_resets() -> None:
     """A committed offset that can't be looked up is taken for none: the reset policy applies."""
 
@@ -43,7 +43,7 @@ def what_the_answer_leaves_out_is_reset() -> None:
     around(Offsets, "committed", make)
 
 
-@breaker("P58", "O2")
+@breaker("BUG-58", "O2")
 def what_is_kept_begins_anew() -> None:
     """After a rebalance every partition is as new: position, pause and lookup are forgotten."""
 
@@ -56,7 +56,7 @@ def what_is_kept_begins_anew() -> None:
     instead(SubscriptionState, "_replace", replace)
 
 
-@breaker("P57", "O2")
+@breaker("BUG-57", "O2")
 def a_paused_partition_loses_its_position() -> None:
     """pause() forgets the position, and resume() looks it up anew."""
 
@@ -72,7 +72,7 @@ def a_paused_partition_loses_its_position() -> None:
     around(SubscriptionState, "_set_paused", make)
 
 
-@breaker("P56", "O3")
+@breaker("BUG-56", "O3")
 def any_fetch_is_taken() -> None:
     """Records are taken if their partition is assigned, whatever position they were fetched for."""
 
@@ -106,7 +106,7 @@ def a_fetch_is_marked_for_a_position_of_the_past() -> None:
     instead(SubscriptionState, "begin_fetch", begin_fetch)
 
 
-@breaker("P60", "O3")
+@breaker("BUG-60", "O3")
 def records_of_revoked_partitions_are_returned() -> None:
     """What was buffered of a partition is returned although it is being revoked."""
 
@@ -245,7 +245,7 @@ def without_a_policy_nobody_is_told() -> None:
     instead(Offsets, "_report_missing", lambda self: self._to_reset.clear())
 
 
-@breaker("P46", "O3 Q5")
+@breaker("BUG-46", "O3 Q5")
 def partitions_are_read_until_the_commit_is_answered() -> None:
     """From PREPARE_REVOCATION to the callback the partitions are still fetched and returned."""
     from groupspec.impl.core.membership import Membership, RebalanceState

@@ -15,7 +15,7 @@ from groupspec.impl.threads.call_guard import CallGuard, WakeupError
 from groupspec.impl.threads.futures import Future, Futures
 
 
-@breaker("P30", "H6")
+@breaker("BUG-30", "H6")
 def the_death_of_the_thread_is_kept_secret() -> None:
     """What ended the background thread is never raised; it is started again in silence."""
 
@@ -141,7 +141,7 @@ def the_fetch_goes_before_the_callbacks() -> None:
     around(Consumer, "_poll_until", make)
 
 
-@breaker("P69", "T1")
+@breaker("BUG-69", "T1")
 def the_network_is_polled_inside_a_lock() -> None:
     """The background thread waits for the network while it holds a lock that the polling thread needs."""
 
@@ -155,7 +155,7 @@ def the_network_is_polled_inside_a_lock() -> None:
     around(BackgroundDriver, "_turn", make)
 
 
-@breaker("P70", "T1")
+@breaker("BUG-70", "T1")
 def who_waits_holds_the_lock_that_the_answer_needs() -> None:
     """A call that waits for its future holds the lock under which futures are completed."""
 
@@ -224,7 +224,7 @@ def a_future_may_be_completed_twice() -> None:
     instead(Futures, "complete", complete)
 
 
-@breaker("P75", "T3")
+@breaker("BUG-75", "T3")
 def who_stops_waiting_cancels_the_work() -> None:
     """A wakeup of the caller that waits for a commit forgets the future: its completion kills the background thread."""
 
@@ -243,7 +243,7 @@ def who_stops_waiting_cancels_the_work() -> None:
     around(Consumer, "_await", make)
 
 
-@breaker("P74", "T4")
+@breaker("BUG-74", "T4")
 def a_wakeup_counts_only_while_waiting() -> None:
     """wakeup() interrupts a call that waits; if records are there the call returns them, and the wakeup is forgotten."""
 

@@ -82,7 +82,7 @@ def test_a_story_carries_the_rules_of_its_name_and_all_its_cases() -> None:
 
 
 def test_a_member_that_never_stops_is_a_failure_and_not_the_end(undone: None) -> None:
-    """P28's sister: an answer for which the core would send the same request for ever."""
+    """BUG-28's sister: an answer for which the core would send the same request for ever."""
 
     def endless(scene: Scene) -> None:
         while True:
@@ -93,9 +93,9 @@ def test_a_member_that_never_stops_is_a_failure_and_not_the_end(undone: None) ->
 
 
 def test_no_check_is_red_without_a_breaker_and_the_right_one_is_with_it() -> None:
-    found = {one.breaker: one for one in matrix._one_process([GREEN, "P23", "G6-for-ever"])}
+    found = {one.breaker: one for one in matrix._one_process([GREEN, "BUG-23", "G6-for-ever"])}
     assert found[GREEN].red == ()
-    assert "test_J3_member_id_required_is_answered_at_once_with_the_id" in "".join(found["P23"].red)
+    assert "test_J3_member_id_required_is_answered_at_once_with_the_id" in "".join(found["BUG-23"].red)
     assert "test_G1_G6_the_rebalance_timeout_waits_for_nobody" in "".join(found["G6-for-ever"].red)
     assert all(one.defect == "" for one in found.values())
 
@@ -140,7 +140,7 @@ def test_at_most_twelve_rules_are_put_off() -> None:
 def test_explain_says_by_what_a_rule_is_held(capsys: Captured) -> None:
     assert cli.main(["explain", "H1"]) == 0
     shown = capsys.readouterr().out
-    assert "P25: No heartbeats while SyncGroup is unanswered." in shown
+    assert "BUG-25: No heartbeats while SyncGroup is unanswered." in shown
     assert "-> impl/core/tests/test_heartbeats.py::test_H1_heartbeats_begin_when_the_join_is_accepted" in shown
     assert {one.breaker for one in explain("G6").held} == {"G6-for-ever", "G6-removed-at-once"}
 

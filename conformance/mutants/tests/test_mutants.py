@@ -28,13 +28,13 @@ TRIES = 3
 """A mutant that hurries is hidden by a machine that stalls for longer than it hurries: then it is tried again."""
 
 ONE_EACH = {
-    "P23": "first-join",
-    "P26": "rebalance-eager/slow-callback",
+    "BUG-23": "first-join",
+    "BUG-26": "rebalance-eager/slow-callback",
     "K2-no-rejoin": "rebalance-cooperative/poll-5",
     "C2-revoked-for-lost": "member-unknown",
-    "P03": "coordinator-moved",
+    "BUG-03": "coordinator-moved",
     "P1-expiry-ignored": "poll-interval-exceeded",
-    "P61": "close-while-stable/heartbeat-in-flight",
+    "BUG-61": "close-while-stable/heartbeat-in-flight",
 }
 """A mutant for each scenario, and the shortest run that notices it."""
 
@@ -90,8 +90,8 @@ def test_a_mutant_of_a_known_bug_breaks_a_rule_of_that_bug() -> None:
 
 
 def test_an_unknown_mutant_is_refused_with_the_list() -> None:
-    with pytest.raises(UsageProblem, match="no mutant 'P99'"):
-        mutants.apply("P99")
+    with pytest.raises(UsageProblem, match="no mutant 'BUG-99'"):
+        mutants.apply("BUG-99")
 
 
 @pytest.mark.realtime
