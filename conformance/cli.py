@@ -18,6 +18,7 @@ import os
 import select
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -103,6 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code; `arguments` defaults to the process's own."""
     if arguments is None:
         signal.signal(signal.SIGTERM, _terminated)
+        threading.excepthook = _thread_failed
         _open_what_is_closed()
         # bash, zsh and fish ask so, after: eval "$(_GROUPSPEC_COMPLETE=bash_source groupspec)"
         if asked := os.environ.get("_GROUPSPEC_COMPLETE"):
@@ -145,6 +147,16 @@ def _failed(problem: Exception) -> int:
         "  next:    report it with the lines above, the command line, and the output of `groupspec doctor`"
     )
     return EXIT_INTERNAL
+
+
+def _thread_failed(failed: threading.ExceptHookArgs) -> None:
+    """Ends the command if the machine made one of its threads fail: the others would take its silence for the client's."""
+    known = as_problem(failed.exc_value) if failed.exc_value is not None else None
+    if known is None:
+        threading.__excepthook__(failed)
+        return
+    _say(f"groupspec: {known}")
+    os._exit(known.exit_code)  # programs that it started end with it: see `tied`
 
 
 def _say(message: str) -> None:

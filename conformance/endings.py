@@ -39,13 +39,21 @@ NO_MEMORY: Final = ("failed to map segment", "Cannot allocate memory", "can't st
 """What other errors say when memory was the reason: the loader's, and that of threading."""
 
 
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether too little memory led to it: what goes on after that says nothing about anybody else."""
+    return any(
+        isinstance(each, MemoryError)
+        or _says_no_memory(each)
+        or (isinstance(each, OSError) and each.errno == errno.ENOMEM)
+        for each in chain(error)
+    )
+
+
 def as_problem(error: BaseException) -> Problem | None:
     """The message for it, if the machine or a machine file is the reason; None if it is our defect."""
+    if is_out_of_memory(error):
+        return _no_memory()
     for each in chain(error):
-        if isinstance(each, MemoryError) or _says_no_memory(each):
-            return _no_memory()
-        if isinstance(each, OSError) and each.errno == errno.ENOMEM:
-            return _no_memory()
         if isinstance(each, OSError) and each.errno in NEXT_STEPS:
             return refused(each)
     return _of_machine_file(error)

@@ -24,6 +24,11 @@ from groupspec.conformance import cli, endings
 from groupspec.conformance.outputs import write_bytes
 
 RUN = "import sys; from groupspec.conformance.cli import main; sys.exit(main())"
+THREAD_WITHOUT_MEMORY = f"""
+from groupspec.conformance.wire import harness_process
+def no_memory(*_): raise MemoryError
+harness_process.HarnessProcess._read = no_memory
+{RUN}"""
 Plant = Callable[[Callable[[], int | None]], None]
 
 
@@ -39,11 +44,13 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> Plant:
     return planted
 
 
-def groupspec(*arguments: str, shell: str = '"$@"', limit: Callable[[], None] | None = None) -> tuple[int, str, str]:
+def groupspec(
+    *arguments: str, shell: str = '"$@"', limit: Callable[[], None] | None = None, run: str = RUN
+) -> tuple[int, str, str]:
     """Exit code, stdout and stderr of a real process; `shell` may redirect it."""
-    command = ["sh", "-c", shell, "sh", sys.executable, "-c", RUN, *arguments]
-    run = subprocess.run(command, capture_output=True, text=True, preexec_fn=limit, timeout=120, check=False)
-    return run.returncode, run.stdout, run.stderr
+    command = ["sh", "-c", shell, "sh", sys.executable, "-c", run, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=limit, timeout=120, check=False)
+    return done.returncode, done.stdout, done.stderr
 
 
 def is_whole(text: str) -> bool:
@@ -206,6 +213,14 @@ def test_a_process_that_may_have_little_memory_says_so() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (300 << 20, 300 << 20))
 
     code, _, err = groupspec("conform", "reference", "--scenario", "first-join", limit=little)
+    assert code == 4
+    assert "there is not enough memory" in err
+    assert "Traceback" not in err
+
+
+def test_a_thread_without_memory_ends_the_command() -> None:
+    """The others would take its silence for the client's."""
+    code, _, err = groupspec("conform", "reference", "--scenario", "first-join", run=THREAD_WITHOUT_MEMORY)
     assert code == 4
     assert "there is not enough memory" in err
     assert "Traceback" not in err

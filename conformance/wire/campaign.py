@@ -9,12 +9,14 @@ One run that broke a rule may have met a race. A case in which a rule was broken
 
 from __future__ import annotations
 
+import gc
 import random
 import shlex
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -200,7 +202,8 @@ def run_campaign(
     random.Random(seed).shuffle(work)
     runs = _Runs()
     stopped = ""
-    with StallClock() as clock, ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="case") as pool:
+    threads = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="case")
+    with _heap_not_scanned(), StallClock() as clock, threads as pool:
         pending: dict[Future[CaseResult], _Job] = {}
         queue = deque(work)
         try:
@@ -229,6 +232,20 @@ def run_campaign(
         repeat=repeat,
         stopped=stopped,
     )
+
+
+@contextmanager
+def _heap_not_scanned() -> Iterator[None]:
+    """Python's collector leaves alone what is in memory by now.
+
+    The process may be a pytest run of a client's author with millions of objects: each full collection of them would stop the
+    kit for a second or two, and what happens within that time cannot be judged.
+    """
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _end(pool: ThreadPoolExecutor, pending: Iterable[Future[CaseResult]]) -> None:

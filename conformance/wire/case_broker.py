@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from groupspec.conformance.endings import is_out_of_memory
 from groupspec.conformance.wire.log import Entry, Log
 from groupspec.conformance.wire.scenario import Case
 from groupspec.impl.broker.actions import Hold, Reply, ReplyAfter
@@ -56,8 +57,10 @@ class CaseBroker:
             self._problem = str(failure)
 
     def problem(self) -> str:
-        """What broke the broker itself; "" if nothing did."""
+        """What broke the broker itself; "" if nothing did. Raises it if it was too little memory."""
         failure = self._broker.log.failure
+        if failure is not None and is_out_of_memory(failure):
+            raise failure
         return self._problem or (f"the scripted broker broke: {failure!r}" if failure is not None else "")
 
     def stalls_us(self) -> Sequence[tuple[int, int]]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from groupspec.conformance.endings import is_out_of_memory
 from groupspec.conformance.wire.case_broker import CaseBroker
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.harness_process import HarnessProcess
@@ -73,7 +74,7 @@ class _Run:
 def run_case(client: Client, case: Case, clock: StallClock) -> CaseResult:
     """Runs it; again if what it found wrong rests on time and nobody could go on meanwhile, since that proves nothing.
 
-    Never raises for anything that the client or its harness does.
+    Never raises for anything that the client or its harness does. Raises what too little memory raised: see `endings`.
     """
     for _ in range(TRIES):
         result = _run_once(client, case, clock)
@@ -99,6 +100,8 @@ def _run_once(client: Client, case: Case, clock: StallClock) -> CaseResult:
             if problem := broker.problem():
                 run.outcome = replace(run.outcome, inconclusive=run.outcome.inconclusive or problem)
     except OSError as problem:
+        if is_out_of_memory(problem):
+            raise
         run.outcome = replace(run.outcome, inconclusive=f"the kit could not start: {problem}")
     stalls_us = together(clock.stalls_us(started_us), run.stalls_us)
     history = History(log.in_order(), _settings(case, context), stalls_us, run.waits_us)
@@ -135,6 +138,8 @@ def _tell(context: ScenarioContext, process: HarnessProcess, run: _Run) -> None:
     except NotStarted as reason:
         run.outcome = Outcome(inconclusive=f"the harness was not ready: {reason}")
     except Exception as problem:
+        if is_out_of_memory(problem):
+            raise
         run.outcome = Outcome(inconclusive=f"the kit failed: {type(problem).__name__}: {problem}")
         run.trace = traceback.format_exc()
     _how_the_process_ended(context, process, run)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from groupspec.impl.broker.actions import (
     Action,
@@ -166,6 +166,7 @@ class ScriptedBroker(Controls):
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
+        self._loop.set_exception_handler(self._fail_in_loop)
         self._appended = asyncio.Event()
         self._stop = asyncio.Event()
         self._ticks = Ticks(_now_us())
@@ -187,6 +188,10 @@ class ScriptedBroker(Controls):
             for task in list(self._tasks):
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _fail_in_loop(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """What a transport or a callback raises, asyncio itself would only log."""
+        self.log.fail(context.get("exception") or RuntimeError(context["message"]))
 
     async def _tick(self) -> None:
         while True:
