@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,6 +38,24 @@ NEXT_STEPS: Final = {
 
 NO_MEMORY: Final = ("failed to map segment", "Cannot allocate memory", "can't start new thread")
 """What other errors say when memory was the reason: the loader's, and that of threading."""
+
+
+def require_address_space(needed: int, purpose: str, next_step: str) -> None:
+    """Refuses what is known not to fit into the limit on the address space (ulimit -v), of `needed` bytes.
+
+    With no memory left Python cannot even handle the error: 3.11 was seen to try for half an hour.
+
+    Raises:
+        InconclusiveProblem: the limit is smaller.
+    """
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < needed:
+        raise InconclusiveProblem(
+            f"there is not enough memory for {purpose}",
+            where=f"the limit on the address space (ulimit -v) is {limit >> 10} KiB",
+            allowed=f"{needed >> 10} KiB or more",
+            next_step=next_step,
+        )
 
 
 def is_out_of_memory(error: BaseException) -> bool:

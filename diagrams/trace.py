@@ -56,11 +56,11 @@ def run_picture(trace: Trace, title: str, ends: str = "", is_violation: bool = T
     Raises:
         NotProjectable: the run is not one of a model of the composition, or is not what the tables say.
     """
-    alone = trace.model.name.startswith("alone-")
-    entries = list(_of_one(trace) if alone else _of_a_group(trace))
-    lanes = (APPLICATION, MEMBER, COORDINATOR) if alone else _lanes(trace, entries)
+    is_open = trace.model.scope.family == "open-member"
+    entries = list(_of_one(trace) if is_open else _of_a_group(trace))
+    lanes = (APPLICATION, MEMBER, COORDINATOR) if is_open else _lanes(trace, entries)
     if ends:
-        where = MEMBER if alone else GROUP
+        where = MEMBER if is_open else GROUP
         kind: EntryKind = "violation" if is_violation else "note"
         entries.append(Entry(len(trace.steps), where, "", ends, kind))
     return RunPicture(title, lanes, tuple(entries))

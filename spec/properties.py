@@ -1,6 +1,6 @@
 """What is claimed of the machines when they run: safety, liveness, and what must be possible at all.
 
-An *assertion* is checked where something happens (a request leaves, a callback is queued; `composition/watch.py` and
+An *assertion* is checked where something happens (a request leaves, a callback is queued; `composition/monitor.py` and
 `composition/group.py` say where); the first one that fails is kept in the variable `fault`. An *invariant* is checked in every
 state. Both are safety. *Recoverable* means that from every state the good one can still be reached, whatever has gone wrong.
 *Leads to* is liveness, under the fairness of the model's actions: the explorer and TLC look for fair circles that break it.
@@ -70,14 +70,14 @@ MEMBER_ASSERTIONS = (
 )  # fmt: skip
 
 
-def alone(rebalance: str) -> tuple[ModelProperty, ...]:
+def of_a_member(rebalance: str) -> tuple[ModelProperty, ...]:
     """What is claimed of one member in any environment."""
     kept = (p for p in _ALONE if rebalance == "eager" or p.id != "eager-gives-up-first")
     return (*MEMBER_ASSERTIONS, *kept)
 
 
 _ALONE = (
-    # what the machines believe, and what the watch has seen
+    # what the machines believe, and what the monitor has seen
     ModelProperty("lookup-is-out", "invariant", "(connection == 'COORDINATOR_DISCOVERY') == lookup_out", "", "COORDINATOR_DISCOVERY is the state in which a FindCoordinator is in flight.", (f"{_PROPOSAL}, 'Background thread and its lifecycle'",), ("D2", "D7")),
     ModelProperty("need-is-pursued", "invariant", "not (connection == 'INITIALIZED' and (member_needs or asked)) or lookup_wait != 'none'", "", "While something needs a coordinator and none is known, a lookup is out, or its backoff runs, or it waits for a poll.", ("KAFKA-6362", "kafka-python #3082"), ("D1", "D3")),
     ModelProperty("question-is-kept", "invariant", "asked == asks_open", "", "A question of the application needs the coordinator until it is answered.", ("KAFKA-6362",), ("D1", "D7")),
@@ -196,11 +196,11 @@ def _one_owner(features: frozenset[str]) -> ModelProperty:
 
 _SETTLED = "(broker_group == 'Stable' or broker_group == 'Empty') and all(rebalance[i] == 'STABLE' and registered[i] == 'member' and not preparing[i] or rebalance[i] == 'UNJOINED' and not subscribed[i] for i in members)"
 _LIVELY = (
-    ModelProperty("calm-settles", "leads_to", _SETTLED, "calm", "A group that is disturbed no more becomes stable: everybody who is subscribed is a member, and the group is Stable, or Empty if nobody is.", (f"{_PROPOSAL}, 'Test Plan'", "KAFKA-5154"), ("J2", "K2", "G1")),
+    ModelProperty("stable-after-faults", "leads_to", _SETTLED, "faults_stopped", "Once faults stop, the group becomes stable: everybody who is subscribed is a member, and the group is Stable, or Empty if nobody is.", (f"{_PROPOSAL}, 'Test Plan'", "KAFKA-5154"), ("J2", "K2", "G1")),
     ModelProperty("closing-ends", "leads_to", "not leaving[1]", "leaving[1]", "A member that leaves has left in the end, whatever is disturbed meanwhile.", ("KAFKA-19357",), ("L2", "C7")),
     ModelProperty("parked-is-answered", "leads_to", "call[1] != 'parked'", "call[1] == 'parked'", "A JoinGroup or SyncGroup that the coordinator has parked is answered, or its connection breaks.", ("KIP-62, 'Proposed Changes'",), ("G1", "G9", "T3")),
     ModelProperty("the-dead-are-forgotten", "leads_to", "forgotten[1] == 'absent'", "forgotten[1] != 'absent'", "An id that nobody uses any more holds the group up for no longer than its session.", ("KIP-62, 'Proposed Changes'",), ("G5",)),
-    ModelProperty("the-expelled-learn-it", "leads_to", "not (identity[1] == 'member' and registered[1] == 'absent')", "calm and identity[1] == 'member' and registered[1] == 'absent'", "A member that was expelled learns it, once it is not disturbed.", ("Kafka AbstractCoordinator.HeartbeatResponseHandler",), ("H4", "M2")),
+    ModelProperty("the-expelled-learn-it", "leads_to", "not (identity[1] == 'member' and registered[1] == 'absent')", "faults_stopped and identity[1] == 'member' and registered[1] == 'absent'", "A member that was expelled learns it, once faults have stopped.", ("Kafka AbstractCoordinator.HeartbeatResponseHandler",), ("H4", "M2")),
     ModelProperty("callbacks-end", "leads_to", "rebalance[1] != 'REVOKING_PARTITION' and rebalance[1] != 'ASSIGNING_PARTITIONS'", "rebalance[1] == 'REVOKING_PARTITION' or rebalance[1] == 'ASSIGNING_PARTITIONS'", "A rebalance that waits for the listener goes on, if the application polls.", (f"{_PROPOSAL}, 'Rebalance States'",), ("C3", "Q2")),
 )  # fmt: skip
 """Under the fairness that the actions name: messages arrive or are lost, timers run out, listeners return."""
@@ -209,7 +209,7 @@ _LIVELY = (
 def of_a_group(features: frozenset[str]) -> tuple[ModelProperty, ...]:
     """What is claimed of members, group and network together."""
     late = " or call_late[i]" if "late" in features else ""
-    lively = _LIVELY if "calm" in features else ()
+    lively = _LIVELY if "faults-stop" in features else ()
     claimed = [p for p in _GROUP if not (lively and p.kind == "recoverable")]
     held = [replace(p, holds=p.holds.replace("{late}", late)) for p in claimed]
     if "static" in features:

@@ -1,12 +1,12 @@
-"""What is claimed of one commit: what the machine believes, and what its watch has seen (`composition/commit_alone.py`)."""
+"""What is claimed of one commit: what the machine believes, and what its monitor has seen (`composition/open_commit.py`)."""
 
 from __future__ import annotations
 
 from groupspec.spec.commit_words import COMMIT_ENDINGS
 from groupspec.spec.compiler.model import ModelProperty
-from groupspec.spec.composition.commit_alone import DUE, ENDS_FOR_CAUSE, ENDS_ONCE, IN_TURN, PERSISTS, assertion_of
 from groupspec.spec.composition.commits_together import AUTOMATIC, DONE_IN_ORDER, NEVER_REWINDS
 from groupspec.spec.composition.machines import ILLEGAL
+from groupspec.spec.composition.open_commit import DUE, ENDS_FOR_CAUSE, ENDS_ONCE, IN_TURN, PERSISTS, assertion_of
 from groupspec.spec.properties import FAULT, assertion
 from groupspec.spec.vocabulary import VARIABLES
 

@@ -1,4 +1,4 @@
-"""What is claimed of one group in any environment: what its machine believes, and what the records beside it say (`composition/group_alone.py`)."""
+"""What is claimed of one group in any environment: what its machine believes, and what the records beside it say (`composition/open_group.py`)."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""What is claimed of one partition: what the machine believes, and what the watch beside it has seen (`composition/partition.py`)."""
+"""What is claimed of one partition: what the machine believes, and what the monitor beside it has seen (`composition/open_partition.py`)."""
 
 from __future__ import annotations
 
 from groupspec.spec.compiler.model import ModelProperty
 from groupspec.spec.composition.machines import ILLEGAL
-from groupspec.spec.composition.partition import FETCH_WHEN_FETCHABLE, FETCHABLE, HUNGRY
+from groupspec.spec.composition.open_partition import FETCH_WHEN_FETCHABLE, FETCHABLE, HUNGRY
 from groupspec.spec.properties import FAULT
 
 _BOOK = "Learning Kafka with Python: a deep dive into consumers and rebalancing"

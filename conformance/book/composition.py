@@ -76,7 +76,7 @@ def composition_pages(catalogue: Mapping[str, Model], module: ModuleType | None 
                 "texts": _texts(model),
                 "count": counts.get(model.name),
                 "remark": remark,
-                "features": {name: features[name] for name in model.name.split("-") if name in features},
+                "features": {name: features[name] for name in sorted(model.scope.features)},
                 "arrows": [(action, *action.arrow) for action in model.actions if any(action.arrow)],
                 "actions": [(action, code(action.body)) for action in model.actions],
                 "procedures": [(procedure, code(procedure.body)) for procedure in model.procedures],

@@ -13,8 +13,9 @@ from groupspec.conformance.errors import UsageProblem
 from groupspec.spec import composition
 from groupspec.spec.compiler import PROFILES, REBALANCES
 from groupspec.spec.compiler import check as check_table
-from groupspec.spec.compiler.model import Model
+from groupspec.spec.compiler.model import Model, ModelMaker
 from groupspec.spec.compiler.tables import whole_tables
+from groupspec.spec.composition.system import MIXED
 
 MEMBERS_BY_DEFAULT = 2
 """Without --model and --members: models with at most so many members, which take minutes all together."""
@@ -29,7 +30,7 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 class Catalogue:
     """The models that there are, and what each of them is known to violate."""
 
-    models: Mapping[str, Callable[[], Model]]
+    models: Mapping[str, ModelMaker]
     expected: Callable[[str], frozenset[str]]
 
 
@@ -52,19 +53,15 @@ def chosen_models(known: Catalogue, model: str, members: int | None, rebalance: 
         require(rebalance, REBALANCES, "rebalance protocol", "--rebalance")
     if profile:
         require(profile, PROFILES, "profile", "--profile")
-    names = [
-        name
-        for name in known.models
-        if (not model or name == model)
-        and (not rebalance or rebalance in words_of(name))
-        and (not profile or profile in words_of(name))
-    ]
-    made = [known.models[name]() for name in names]
     most = MEMBERS_BY_DEFAULT if members is None and not model else None
     fitting = [
-        each
-        for each in made
-        if members in (None, each.sizes["members"]) and (most is None or each.sizes["members"] <= most)
+        maker()
+        for maker in known.models.values()
+        if model in ("", maker.name)
+        and rebalance in ("", maker.scope.rebalance)
+        and profile in ("", maker.scope.profile)
+        and members in (None, maker.members)
+        and (most is None or maker.members <= most)
     ]
     if not fitting:
         asked = " ".join(
@@ -93,18 +90,13 @@ def require_sound_tables() -> None:
 def about(model: Model) -> str:
     """What a model is about, in a line: of a group that it is one, of what protocol, and what its features add."""
     first, _, _ = " ".join(model.doc.split()).partition(". ")
-    words = words_of(model.name)
-    if words[0] != "base":
+    scope = model.scope
+    if scope.family != "base":
         return first
-    said = {"mixed": "a rolling upgrade from eager to cooperative", "published": "the proposal to the letter"}
-    kinds = [said[word] for word in words if word in said]
-    adds = [meaning for name, (_, meaning) in composition.features().items() if name in words]
+    kinds = ["a rolling upgrade from eager to cooperative"] if scope.rebalance == MIXED else []
+    kinds += ["the proposal to the letter"] if scope.profile == "published" else []
+    adds = [meaning for name, (_, meaning) in composition.features().items() if name in scope.features]
     return "; ".join(["Members, group and network", *kinds, *adds])
-
-
-def words_of(name: str) -> list[str]:
-    """The words of a model's name: its protocol and its profile are among them."""
-    return name.split("-")
 
 
 def size(context: click.Context, parameter: click.Parameter, value: str) -> int:

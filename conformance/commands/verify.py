@@ -11,7 +11,7 @@ import click
 from groupspec.conformance.commands._common import json_option, progress, remarks, results, write_json
 from groupspec.conformance.commands._machines import require
 from groupspec.conformance.commands._verify_held import verify_held
-from groupspec.conformance.commands._verify_models import Catalogue, about, catalogue, chosen_models, size, words_of
+from groupspec.conformance.commands._verify_models import Catalogue, about, catalogue, chosen_models, size
 from groupspec.conformance.commands._verify_scores import verify_scores
 from groupspec.conformance.engines import ENGINES, EngineLimits, EngineRun, counts, run_engine
 from groupspec.conformance.engines.explorer import run_explorer
@@ -254,13 +254,13 @@ def _data(judged: list[Judgement]) -> dict[str, object]:
 
 
 def _run_data(judgement: Judgement, run: EngineRun) -> dict[str, object]:
-    words = words_of(run.model)
+    scope = judgement.model.scope
     return {
         "engine": run.engine,
         "version": run.version,
         "model": run.model,
-        "rebalance": next((word for word in words if word in REBALANCES), None),
-        "profile": next((word for word in words if word in PROFILES), None),
+        "rebalance": scope.rebalance if scope.rebalance in REBALANCES else None,
+        "profile": scope.profile or None,
         "members": judgement.model.sizes["members"],
         "partitions": judgement.model.sizes["partitions"],
         "outcome": run.outcome,

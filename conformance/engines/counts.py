@@ -47,7 +47,7 @@ class Count:
 
 def is_large(model: Model) -> bool:
     """Whether counting it takes too long for every change: it is counted by `groupspec verify --record`."""
-    return model.name.startswith("base-") and (model.sizes["members"] > 2 or "-log-" in model.name)
+    return model.scope.family == "base" and (model.sizes["members"] > 2 or "log" in model.scope.features)
 
 
 def recorded(file: Path) -> dict[str, Count]:
@@ -84,12 +84,11 @@ def _count(model: Model, last: Count | None) -> Count:
 
 
 def _entry(model: Model, counted: str, states: int, edges: int, depth: int, complete: bool, folded: bool) -> Count:
-    known = composition.features()
     return Count(
         model.name,
         model.hash,
         model.sizes["members"],
-        tuple(part for part in model.name.split("-") if part in known),
+        tuple(sorted(model.scope.features)),
         tuple(variable.name for variable in model.variables),
         len(model.actions),
         counted,
@@ -156,5 +155,5 @@ def _line(entry: Count) -> str:
 LEFT_OUT = """\
 Left out: two features at once, save those above (each pair multiplies the states, and no feature changes what another
 reads); features with three members; published with features; commits and the lookup of the coordinator among several
-members (explored for one member in any environment: alone-*, commit-alone, commits-2).
+members (explored for one member in any environment: open-member-*, open-commit, commits-2).
 """

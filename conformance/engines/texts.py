@@ -25,7 +25,7 @@ def model_texts() -> Iterator[tuple[str, str, Callable[[], str]]]:
     """Each file: the model's name, its path in `conformance`, and what makes its text."""
     for name in composition.models():
         model = _model(name)
-        if name.startswith("base-") and model.sizes["members"] > MAX_MEMBERS:
+        if model.scope.family == "base" and model.sizes["members"] > MAX_MEMBERS:
             continue
         module = f"generated/tla/{module_name(model)}"
         yield name, f"{module}.tla", partial(_text, tla, name)

@@ -34,9 +34,9 @@ _ENTRIES: Final = (
         "cooperative-join",
         f"{_TESTS}::test_Q4_the_missing_join_comes_out_of_a_general_property",
         (
-            Run("alone-cooperative-published", "sync-after-join"),
-            Run("alone-cooperative-published", "to-a-known-coordinator"),
-            Run("alone-cooperative-published", "taken-is-revoked"),
+            Run("open-member-cooperative-published", "sync-after-join"),
+            Run("open-member-cooperative-published", "to-a-known-coordinator"),
+            Run("open-member-cooperative-published", "taken-is-revoked"),
         ),
     ),
     Finding(
@@ -50,10 +50,10 @@ _ENTRIES: Final = (
         "commit-order",
         _ON_REFERENCE,
         (
-            Run("alone-eager-published", "commit-what-is-owned"),
-            Run("alone-cooperative-published", "commit-what-is-owned"),
-            Run("alone-eager-published", "commit-comes-first"),
-            Run("alone-cooperative-published", "commit-comes-first"),
+            Run("open-member-eager-published", "commit-what-is-owned"),
+            Run("open-member-cooperative-published", "commit-what-is-owned"),
+            Run("open-member-eager-published", "commit-comes-first"),
+            Run("open-member-cooperative-published", "commit-comes-first"),
         ),
     ),
     Finding(
@@ -71,9 +71,9 @@ _ENTRIES: Final = (
             Run("base-cooperative-published-2", "one-owner"),
             Run("base-eager-published-2", "owns-nothing-outside"),
             Run("base-cooperative-published-2", "owns-nothing-outside"),
-            Run("alone-eager-published", "owns-nothing-outside"),
-            Run("alone-cooperative-published", "owns-nothing-outside"),
-            Run("alone-eager-published", "eager-gives-up-first"),
+            Run("open-member-eager-published", "owns-nothing-outside"),
+            Run("open-member-cooperative-published", "owns-nothing-outside"),
+            Run("open-member-eager-published", "eager-gives-up-first"),
         ),
     ),
     Finding(
@@ -86,7 +86,7 @@ _ENTRIES: Final = (
         "Heartbeats begin with the answer to JoinGroup (KAFKA-10134, Kafka 2.6.1 and later; rules H1, H3). A Java leader is silent while it computes all the same: its assignor runs in the monitor that the heartbeat thread needs.",
         "heartbeats-begin",
         _ON_REFERENCE,
-        (Run("alone-eager-published", "heartbeats-run"), Run("alone-cooperative-published", "heartbeats-run")),
+        (Run("open-member-eager-published", "heartbeats-run"), Run("open-member-cooperative-published", "heartbeats-run")),
     ),
     Finding(
         "no-dead-ends",

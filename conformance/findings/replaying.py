@@ -78,7 +78,7 @@ def replay_on_reference(trace: Trace, member: int = 1, strict: bool | None = Non
         Divergence: the reference does not do what the deployed specification says.
     """
     seen = seen_by(trace, member)
-    strict = trace.model.name.split("-").count("deployed") > 0 if strict is None else strict
+    strict = trace.model.scope.profile == "deployed" if strict is None else strict
     deployed = member_of(MEMBER, seen.rebalance)
     start = deployed.initial(**seen.config)
     adapter = CoreAdapter(deployed, start)
@@ -100,8 +100,7 @@ def replay_on_reference(trace: Trace, member: int = 1, strict: bool | None = Non
 def replay_on_tables(trace: Trace, member: int = 1) -> Replay:
     """The same run on the trace's own tables: what the published member did."""
     seen = seen_by(trace, member)
-    profile = "published" if "published" in trace.model.name.split("-") else "deployed"
-    own = Member(seen.rebalance, profile)
+    own = Member(seen.rebalance, trace.model.scope.profile)
     state = own.initial(**seen.config)
     events = []
     for each in seen.events:

@@ -2,7 +2,7 @@
 
 A survivor is looked at twice, both times side by side with the specification, to the end. First everything is compared: every
 variable in every state that can be reached, and every word that leads there. Where nothing ever differs the mutant is *idle*:
-what was changed made no difference where it stood. Then only what can be seen is compared: the words, what the watch makes of
+what was changed made no difference where it stood. Then only what can be seen is compared: the words, what the monitor makes of
 them, and what can happen. Where none of that differs, it is *equivalent*.
 """
 

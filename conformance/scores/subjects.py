@@ -16,14 +16,14 @@ from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.specialise import REBALANCES
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
-from groupspec.spec.composition.alone import alone_model, machine_code
-from groupspec.spec.composition.commit_alone import MACHINE as COMMIT
-from groupspec.spec.composition.commit_alone import commit_code
-from groupspec.spec.composition.group_alone import MACHINE as GROUP
-from groupspec.spec.composition.group_alone import group_code, group_model
 from groupspec.spec.composition.machines import MachineCode, name_of, pruned
-from groupspec.spec.composition.partition import MACHINE as PARTITION
-from groupspec.spec.composition.partition import partition_code
+from groupspec.spec.composition.open_commit import MACHINE as COMMIT
+from groupspec.spec.composition.open_commit import commit_code
+from groupspec.spec.composition.open_group import MACHINE as GROUP
+from groupspec.spec.composition.open_group import group_code, open_group_model
+from groupspec.spec.composition.open_member import machine_code, open_member_model
+from groupspec.spec.composition.open_partition import MACHINE as PARTITION
+from groupspec.spec.composition.open_partition import partition_code
 from groupspec.spec.properties_of_group import of_the_group
 
 PROFILE = "deployed"
@@ -86,16 +86,16 @@ def subjects() -> Iterator[Subject]:
     yield _partition()
     yield _commit()
     for rebalance in REBALANCES:
-        yield _alone(rebalance)
+        yield _open_member(rebalance)
     yield _group()
 
 
 def _partition() -> Subject:
     return Subject(
-        "partition-alone",
+        "open-partition",
         "",
         (PARTITION,),
-        lambda _: composition.models()["partition-alone"](),
+        lambda _: composition.models()["open-partition"](),
         lambda table, _: partition_code(table),
         small=True,
     )
@@ -103,23 +103,23 @@ def _partition() -> Subject:
 
 def _commit() -> Subject:
     return Subject(
-        "commit-alone",
+        "open-commit",
         "",
         (COMMIT,),
-        lambda _: composition.models()["commit-alone"](),
+        lambda _: composition.models()["open-commit"](),
         lambda table, _: commit_code(table),
     )
 
 
-def _alone(rebalance: str) -> Subject:
+def _open_member(rebalance: str) -> Subject:
     used = {name: tables()[name, rebalance, PROFILE] for name in member.MACHINES}
 
     def make(observed: bool) -> Model:
-        claimed = composition.models()[f"alone-{rebalance}-{PROFILE}"]().properties
-        return alone_model(rebalance, PROFILE, claimed, observed=observed)
+        claimed = composition.models()[f"open-member-{rebalance}-{PROFILE}"]().properties
+        return open_member_model(rebalance, PROFILE, claimed, observed=observed)
 
     return Subject(
-        f"alone-{rebalance}-{PROFILE}",
+        f"open-member-{rebalance}-{PROFILE}",
         rebalance,
         member.MACHINES,
         make,
@@ -129,9 +129,9 @@ def _alone(rebalance: str) -> Subject:
 
 def _group() -> Subject:
     return Subject(
-        "group-alone",
+        "open-group",
         "",
         (GROUP,),
-        lambda observed: group_model(of_the_group(), observed=observed),
+        lambda observed: open_group_model(of_the_group(), observed=observed),
         group_code,
     )

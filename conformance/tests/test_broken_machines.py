@@ -117,7 +117,7 @@ def test_a_mistake_in_a_row_is_told_with_file_line_row_and_remedy(
 
     assert f"connection: {row}: {what}" in said
     assert next_step in said
-    assert told(["verify", "--model", "alone-eager-deployed"], capsys) == said, "nothing is explored"
+    assert told(["verify", "--model", "open-member-eager-deployed"], capsys) == said, "nothing is explored"
     line = LINE if "holds together" not in what else MACHINE[: MACHINE.index('row(DOWN, "started"')].count("\n") + 1
     assert f"{broken}:{line}: " in said
 

@@ -6,7 +6,6 @@ The models are toys that are put in the catalogue's place; the specification's o
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,14 +20,15 @@ from groupspec.conformance.engines import EngineLimits, EngineRun
 from groupspec.conformance.engines.judge import Judgement
 from groupspec.conformance.held import files as held
 from groupspec.conformance.scores import files as scores
-from groupspec.spec.compiler.model import Model
+from groupspec.spec.compiler.model import Model, ModelMaker, Scope
 from groupspec.spec.compiler.tests.toy_model import toy_model
 
 Captured = pytest.CaptureFixture[str]
-MODELS: dict[str, Callable[[], Model]] = {
-    "toy-2": toy_model,
-    "toy-3": lambda: toy_model(3),
-    "toy-2-broken": lambda: toy_model(2, broken=True),
+TOY = ModelMaker("toy-2", Scope("toy"), 2, toy_model)
+MODELS = {
+    "toy-2": TOY,
+    "toy-3": ModelMaker("toy-3", Scope("toy"), 3, lambda: toy_model(3)),
+    "toy-2-broken": ModelMaker("toy-2-broken", Scope("toy"), 2, lambda: toy_model(2, broken=True)),
 }
 
 
@@ -188,7 +188,9 @@ def test_a_property_over_an_unknown_name_is_told_with_where_to_correct_it(
         made = toy_model()
         return replace(made, properties=(*made.properties, replace(made.properties[0], id="mine", holds="ownr == 0")))
 
-    monkeypatch.setattr(verify, "catalogue", lambda: Catalogue({"toy-2": mistaken}, lambda _: frozenset()))
+    monkeypatch.setattr(
+        verify, "catalogue", lambda: Catalogue({"toy-2": replace(TOY, make=mistaken)}, lambda _: frozenset())
+    )
     assert cli.main(["verify", "--model", "toy-2"]) == 2
     said = capsys.readouterr().err
     assert "toy-2: property mine: unknown name 'ownr' in `ownr == 0`" in said

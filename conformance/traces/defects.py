@@ -307,7 +307,7 @@ def the_application_stalls_and_nobody_leaves(group: Group) -> Iterator[Group]:
 
 
 @_defect("T-HEARTBEAT-NO-MEMBER")
-def a_heartbeat_follows_the_farewell(group: Group) -> Iterator[Group]:
+def a_heartbeat_follows_the_leave_group(group: Group) -> Iterator[Group]:
     """A heartbeat is sent after LeaveGroup."""
     for member, place in _places(group, "leave_answered"):
         yield _insert(group, member, place + 1, "heartbeat_sent", generation=3)

@@ -33,7 +33,7 @@ class Leaving:
         self._unsubscribed: list[int] = []
         self._closers: list[int] = []
         self._deadline_ms = 0
-        self._farewell: Sent | None = None  # the LeaveGroup that the close waits for
+        self._leave_group: Sent | None = None  # the LeaveGroup that the close waits for
 
     def unsubscribe(self, event: Unsubscribe) -> None:
         """Release everything and leave."""
@@ -73,7 +73,7 @@ class Leaving:
             return
         self._deadline_ms = min(self._deadline_ms, self._context.now_ms)
         self._core.commits.give_up_all(KafkaTimeoutError("The consumer was closed before the commit was answered"))
-        if self._farewell is not None:
+        if self._leave_group is not None:
             self._end()
 
     def _abandon_round(self) -> None:
@@ -102,13 +102,13 @@ class Leaving:
 
     def _leave(self) -> None:
         reason = "the consumer is being closed" if self._closing else "the consumer unsubscribed from all topics"
-        self._farewell = self.send_leave_group(reason)
+        self._leave_group = self.send_leave_group(reason)
         self._core.membership.left()
         self.active = False
         for future_id in self._unsubscribed:
             self._context.emit(CompleteFuture(future_id))
         self._unsubscribed.clear()
-        if self._closing and (self._farewell is None or is_expired(self._deadline_ms, self._context.now_ms)):
+        if self._closing and (self._leave_group is None or is_expired(self._deadline_ms, self._context.now_ms)):
             self._end()
 
     def send_leave_group(self, reason: str) -> Sent | None:
@@ -129,8 +129,8 @@ class Leaving:
 
     def answered(self, sent: Sent) -> None:
         """Whatever the coordinator says: this member has left. A close that waited for it ends."""
-        if sent is self._farewell:
-            self._farewell = None
+        if sent is self._leave_group:
+            self._leave_group = None
             if self._closing:
                 self._end()
 

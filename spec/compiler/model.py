@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Literal, TypeAlias
@@ -162,11 +162,29 @@ class ModelProperty:
 
 
 @dataclass(frozen=True)
+class Scope:
+    """Which system a model is of. A name says the same to readers; programs ask here.
+
+    Attributes:
+        family: `base` is members, group and network; `open-member` one member in any environment; the others have one model each.
+        rebalance: The members' protocol, or `mixed` for an upgrade; empty if the model has no member.
+        profile: `published` or `deployed`; empty if both say the same of it.
+        features: Feature modules, each with variables of its own.
+    """
+
+    family: str
+    rebalance: str = ""
+    profile: str = ""
+    features: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
 class Model:
     """A system, closed: variables, what can happen, and what is claimed.
 
     Attributes:
         name: Lower case with hyphens, `base-cooperative-2`.
+        scope: Which system it is of.
         sizes: How many members and how many partitions.
         symmetric: Whether renaming members and partitions alike (member k together with partition k) changes nothing.
         doc: What it is a model of, and what it leaves out.
@@ -180,6 +198,7 @@ class Model:
     properties: tuple[ModelProperty, ...] = ()
     symmetric: bool = False
     doc: str = ""
+    scope: Scope = Scope("")
 
     @cached_property
     def hash(self) -> str:
@@ -206,6 +225,24 @@ class Model:
     def indices(self, over: IndexSet) -> range:
         """The indices of one set: 1 to its size."""
         return range(1, self.sizes[over] + 1)
+
+
+@dataclass(frozen=True)
+class ModelMaker:
+    """A model that is made when this is called, and what is known of it before: making takes up to a second.
+
+    Attributes:
+        members: How many: `sizes["members"]`.
+    """
+
+    name: str
+    scope: Scope
+    members: int
+    make: Callable[[], Model]
+
+    def __call__(self) -> Model:
+        """The model."""
+        return self.make()
 
 
 @cache

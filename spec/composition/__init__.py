@@ -5,19 +5,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cache, partial
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import product
 from types import MappingProxyType
 
 from groupspec.spec import properties
-from groupspec.spec.compiler.model import Model
+from groupspec.spec.compiler.model import Model, ModelMaker, Scope
 from groupspec.spec.compiler.specialise import PROFILES, REBALANCES
-from groupspec.spec.composition.alone import alone_model
-from groupspec.spec.composition.base import base_model
-from groupspec.spec.composition.commit_alone import commit_model
+from groupspec.spec.composition.base import base_model, base_name
 from groupspec.spec.composition.commits_together import commits_model
-from groupspec.spec.composition.group_alone import group_model
-from groupspec.spec.composition.partition import partition_model
+from groupspec.spec.composition.open_commit import open_commit_model
+from groupspec.spec.composition.open_group import open_group_model
+from groupspec.spec.composition.open_member import open_member_model
+from groupspec.spec.composition.open_partition import open_partition_model
 from groupspec.spec.composition.queues import queues_model
 from groupspec.spec.composition.system import MIXED
 from groupspec.spec.properties_of_commit import of_a_commit, of_two_commits
@@ -36,13 +37,16 @@ _FEATURES: Mapping[str, tuple[str, str]] = MappingProxyType(
             "forgotten: parked_join, unsynced, parked_sync",
             "what was parked of a forgotten id still counts in the group",
         ),
-        "farewell": ("call: LeaveGroup", "a LeaveGroup travels, arrives or is lost"),
+        "leave": ("call: LeaveGroup", "a LeaveGroup travels, arrives or is lost"),
         "static": (
             "none: forgotten is left out",
             "static members (KIP-345): no LeaveGroup; a process that restarts takes over the record of its instance id",
         ),
         "ids": ("pending", "JoinGroup v4: a member id is handed out first (KIP-394)"),
-        "calm": ("calm", "disturbances may end for good: what liveness is claimed under (explorer and TLC check it)"),
+        "faults-stop": (
+            "faults_stopped",
+            "faults may stop for good: liveness is claimed under this (explorer and TLC check it)",
+        ),
         "quiet": (
             "none: actions are left out",
             "applications neither leave nor stall nor ask to rejoin: makes room for a feature that would not fit",
@@ -57,40 +61,50 @@ _FEATURES: Mapping[str, tuple[str, str]] = MappingProxyType(
 
 SETS: tuple[frozenset[str], ...] = (
     frozenset(),
-    *(frozenset({name}) for name in _FEATURES if name not in ("quiet", "calm")),
+    *(frozenset({name}) for name in _FEATURES if name not in ("quiet", "faults-stop")),
     frozenset({"ids", "quiet"}),
-    frozenset({"calm"}),
+    frozenset({"faults-stop"}),
 )
 
 
 @cache
-def models() -> Mapping[str, Callable[[], Model]]:
+def models() -> Mapping[str, ModelMaker]:
     """Every model by its name, as a function that makes it."""
-    catalogue: dict[str, Callable[[], Model]] = {}
-    for rebalance in REBALANCES:
-        for profile in PROFILES:
-            catalogue[f"alone-{rebalance}-{profile}"] = partial(
-                alone_model, rebalance, profile, properties.alone(rebalance)
-            )
-            for features in SETS if profile == "deployed" else SETS[:1]:
-                for size in (2, 3) if not features and profile == "deployed" else (2,):
-                    name = "-".join(["base", *sorted(features), rebalance, profile, str(size)])
-                    claimed = properties.of_a_group(features)
-                    catalogue[name] = partial(base_model, rebalance, profile, size, claimed, features=features)
-    catalogue["partition-alone"] = partial(partition_model, of_a_partition())
-    catalogue["commit-alone"] = partial(commit_model, of_a_commit())
-    catalogue["commits-2"] = partial(commits_model, of_two_commits())
-    catalogue["group-alone"] = partial(group_model, of_the_group())
-    upgrade = partial(base_model, MIXED, "deployed", 2, properties.of_a_group(frozenset()))
-    catalogue["base-mixed-deployed-2"] = upgrade
-    catalogue["queues-3"] = partial(queues_model, of_the_queues(3), 3)
-    return MappingProxyType(catalogue)
+    return MappingProxyType({maker.name: maker for maker in _makers()})
+
+
+def _makers() -> Iterator[ModelMaker]:
+    for rebalance, profile in product(REBALANCES, PROFILES):
+        yield _open_member(Scope("open-member", rebalance, profile))
+        for features in SETS if profile == "deployed" else SETS[:1]:
+            for size in (2, 3) if not features and profile == "deployed" else (2,):
+                yield _base(Scope("base", rebalance, profile, features), size)
+    yield ModelMaker("open-partition", Scope("open-partition"), 1, lambda: open_partition_model(of_a_partition()))
+    yield ModelMaker("open-commit", Scope("open-commit"), 1, lambda: open_commit_model(of_a_commit()))
+    yield ModelMaker("commits-2", Scope("commits"), 2, lambda: commits_model(of_two_commits()))
+    yield ModelMaker("open-group", Scope("open-group"), 2, lambda: open_group_model(of_the_group()))
+    yield _base(Scope("base", MIXED, "deployed"), 2)
+    yield ModelMaker("queues-3", Scope("queues"), 3, lambda: queues_model(of_the_queues(3), 3))
+
+
+def _open_member(scope: Scope) -> ModelMaker:
+    claimed = properties.of_a_member(scope.rebalance)
+    name = f"open-member-{scope.rebalance}-{scope.profile}"
+    return ModelMaker(name, scope, 1, lambda: open_member_model(scope.rebalance, scope.profile, claimed))
+
+
+def _base(scope: Scope, size: int) -> ModelMaker:
+    def make() -> Model:
+        claimed = properties.of_a_group(scope.features)
+        return base_model(scope.rebalance, scope.profile, size, claimed, features=scope.features)
+
+    return ModelMaker(base_name(scope, size), scope, size, make)
 
 
 _EXPECTED: Mapping[str, frozenset[str]] = MappingProxyType(
     {
-        "alone-eager-published": frozenset({"heartbeats-run", "eager-gives-up-first", "owns-nothing-outside", "commit-what-is-owned", "commit-comes-first"}),
-        "alone-cooperative-published": frozenset({"heartbeats-run", "owns-nothing-outside", "sync-after-join", "commit-what-is-owned", "commit-comes-first", "to-a-known-coordinator", "taken-is-revoked"}),
+        "open-member-eager-published": frozenset({"heartbeats-run", "eager-gives-up-first", "owns-nothing-outside", "commit-what-is-owned", "commit-comes-first"}),
+        "open-member-cooperative-published": frozenset({"heartbeats-run", "owns-nothing-outside", "sync-after-join", "commit-what-is-owned", "commit-comes-first", "to-a-known-coordinator", "taken-is-revoked"}),
         "base-eager-published-2": frozenset({"one-owner", "owns-nothing-outside"}),
         "base-cooperative-published-2": frozenset({"one-owner", "owns-nothing-outside"}),
     }

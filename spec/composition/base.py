@@ -19,11 +19,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from groupspec.spec.compiler.model import Action, Model, ModelProperty, ModelVariable
+from groupspec.spec.compiler.model import Action, Model, ModelProperty, ModelVariable, Scope
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.composition import group, members, static
-from groupspec.spec.composition.calm import CALM, calmed
 from groupspec.spec.composition.crashes import crashes
+from groupspec.spec.composition.faults_stop import FAULTS_STOPPED, with_end_of_faults
 from groupspec.spec.composition.machines import conjunction, prune, pruned
 from groupspec.spec.composition.of_group import group_timers
 from groupspec.spec.composition.of_members import applications, timers
@@ -45,6 +45,7 @@ def base_model(
     features: frozenset[str] = frozenset(),
 ) -> Model:
     """The base model of `size` members and as many partitions. `replaced`: tables instead of the specification's, by machine."""
+    scope = Scope("base", rebalance, profile, features)
     system = system_of(rebalance, profile, size, replaced or {}, features)
     codes = (*system.codes.values(), system.broker)
     procedures = [p for code in codes for p in code.procedures()]
@@ -69,11 +70,12 @@ def base_model(
         )
         if action.name not in left_out
     ]
-    if "calm" in features:
-        actions = calmed(actions)
-        started.append(CALM)
+    if "faults-stop" in features:
+        actions = with_end_of_faults(actions)
+        started.append(FAULTS_STOPPED)
     model = Model(
-        name="-".join(["base", *sorted(features), rebalance, profile, str(size)]),
+        name=base_name(scope, size),
+        scope=scope,
         sizes={"members": size, "partitions": size},
         variables=tuple(started),
         procedures=tuple(procedures),
@@ -83,6 +85,11 @@ def base_model(
         doc=__doc__ or "",
     )
     return freeze(model, frozen_without(features))
+
+
+def base_name(scope: Scope, size: int) -> str:
+    """The name of the base model of this scope with `size` members."""
+    return "-".join([scope.family, *sorted(scope.features), scope.rebalance, scope.profile, str(size)])
 
 
 _FEATURES: Mapping[str, Mapping[str, Value]] = {

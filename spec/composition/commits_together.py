@@ -1,6 +1,6 @@
 """Two commits of one consumer: who waits for whom, and whether anything that was committed is taken back.
 
-Each commit is a machine of its own (`commit.py`); what `composition/commit_alone.py` lets happen anyhow is real here. Whether a
+Each commit is a machine of its own (`commit.py`); what `composition/open_commit.py` lets happen anyhow is real here. Whether a
 commit is behind another is who was asked for first; whether records are with the application is what its polls returned; and it
 can neither poll nor ask for anything while it waits for a commit. The members of this model are the commits.
 
@@ -13,7 +13,7 @@ that goes on: it must not cover more than had been processed when the applicatio
 one rewinds it (rule M6). So what it covers is fixed then, at the latest. `taken="sent"` is the model of a consumer that takes it
 whenever the request leaves.
 
-    a watch's variable   is set when
+    a monitor's variable   is set when
     asked                somebody asks for a commit; no more when an ending is told
     first                the one of the two that goes first
     request              an OffsetCommit leaves; no more when it is answered or cannot be any more
@@ -42,11 +42,12 @@ from groupspec.spec.compiler.model import (
     ModelProperty,
     ModelVariable,
     Procedure,
+    Scope,
     Set,
 )
 from groupspec.spec.compiler.tables import tables
-from groupspec.spec.composition.commit_alone import MACHINE
 from groupspec.spec.composition.machines import ILLEGAL, Abstraction, MachineCode, claim, conjunction, name_of, prune
+from groupspec.spec.composition.open_commit import MACHINE
 from groupspec.spec.properties import FAULT
 from groupspec.spec.terms import NO_YES, Value
 from groupspec.spec.vocabulary import VARIABLES
@@ -97,6 +98,7 @@ def commits_model(properties: tuple[ModelProperty, ...] = (), taken: Literal["as
     fault = ModelVariable(FAULT, ("none", *ASSERTIONS), "none", (), "the first assertion that failed")
     return Model(
         name="commits-2",
+        scope=Scope("commits"),
         sizes={"members": 2, "partitions": 1},
         variables=(*code.variables(), *_WATCHED, fault),
         procedures=tuple(procedures),

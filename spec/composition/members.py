@@ -17,7 +17,7 @@ says nothing whenever it comes; one that is given up is gone (that late answers 
 
 A LeaveGroup that arrives does to the group what the end of that id's session does, and one that is lost leaves the id to its session. So
 the base model has no LeaveGroup in flight: the session of a forgotten id may run out at once, which is the LeaveGroup that arrives. The
-feature `farewell` has it all the same.
+feature `leave` has it all the same.
 
 An id that a member forgets is not gone from the group: it moves to `forgotten`, where it lives until its LeaveGroup arrives, its
 session runs out, or a rebalance goes on without it. There is one such place for each member; the id forgotten last has it.
@@ -161,8 +161,8 @@ def _call(request: str) -> Block:
 
 
 def words(features: frozenset[str]) -> Mapping[str, Block]:
-    """What a word of a member does to the network. Without `farewell`, a LeaveGroup is as good as lost: see above."""
-    return _WORDS if "farewell" in features else {**_WORDS, "LeaveGroup": ()}
+    """What a word of a member does to the network. Without `leave`, a LeaveGroup is as good as lost: see above."""
+    return _WORDS if "leave" in features else {**_WORDS, "LeaveGroup": ()}
 
 
 _WORDS: Final = MappingProxyType(

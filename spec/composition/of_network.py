@@ -62,7 +62,7 @@ def network(system: System) -> Iterator[Action]:
         doc="SyncGroup; the leader's brings the assignment",
         arrow=("member i", "group", "SyncGroup"),
     )
-    if "farewell" in system.features:
+    if "leave" in system.features:
         leave = (
             Set((("about_forgotten", "True"),)),
             *gone,
@@ -130,14 +130,14 @@ def network(system: System) -> Iterator[Action]:
         "network",
         doc="everything in flight is lost, and the heartbeat fails",
     )
-    if {"farewell", "late"} & system.features:
+    if {"leave", "late"} & system.features:
         yield Action(
             "late_call_is_lost",
             ONE,
             "call_late[i] or call[i] == 'LeaveGroup'",
             gone,
             "network",
-            doc="what was given up, or was a farewell, is lost",
+            doc="what was given up, or a LeaveGroup, is lost",
         )
 
 

@@ -153,25 +153,24 @@ class _Projector:
     """One member's machines, run along a trace."""
 
     def __init__(self, trace: Trace, member: int) -> None:
-        words = trace.model.name.split("-")
+        scope = trace.model.scope
         self.trace, self.i = trace, member
         # Of a rolling upgrade: whose process is stopped for it is not seen any further, so who is seen is not upgraded.
-        self.rebalance = "cooperative" if "cooperative" in words else "eager"
-        profile = next(word for word in words if word in ("published", "deployed"))
-        self.is_alone = words[0] == "alone"
-        self.member = _member(self.rebalance, profile)
-        self.config: dict[str, Value] = {"static": True} if static.FEATURE in words else {}
+        self.rebalance = "cooperative" if scope.rebalance == "cooperative" else "eager"
+        self.is_open = scope.family == "open-member"
+        self.member = _member(self.rebalance, scope.profile)
+        self.config: dict[str, Value] = {"static": True} if static.FEATURE in scope.features else {}
         self.state = self.member.initial(**self.config)
         self.events: list[ProjectedEvent] = []
 
     def project(self) -> Projection:
         """Everything."""
         steps = list(enumerate(self.trace.steps, 1))
-        if not self.is_alone:
+        if not self.is_open:
             self._happens(0, "", "started", {})
         before = self.trace.initial
         for number, step in steps:
-            if self.is_alone and step.action.startswith(CONFIGURES):
+            if self.is_open and step.action.startswith(CONFIGURES):
                 self.config = {name: name in step.action for name in ("auto_commit", "static")}
                 self.state = self.member.initial(**self.config)
             else:
@@ -184,7 +183,7 @@ class _Projector:
     def _told(
         self, number: int, action: str, arguments: Mapping[str, int], before: State, after: State
     ) -> Iterator[tuple[str, Mapping[str, Value]]]:
-        if self.is_alone:
+        if self.is_open:
             told = event_of(action)
             if told is None:
                 raise NotProjectable("no event of the tables is called so", number, action)
@@ -241,7 +240,7 @@ class _Projector:
     def _compare(self, number: int, action: str, state: State) -> None:
         for machine in ("rebalance", "timeouts"):
             here = self.member.state_of(self.state, machine)
-            there = state[machine] if self.is_alone else _of(state, machine, self.i)
+            there = state[machine] if self.is_open else _of(state, machine, self.i)
             if here != there:
                 raise NotProjectable(f"the member's {machine} is in {here}, the model's in {there}", number, action)
 

@@ -45,6 +45,7 @@ from groupspec.spec.compiler.model import (
     ModelProperty,
     ModelVariable,
     Procedure,
+    Scope,
     Set,
 )
 from groupspec.spec.terms import NO_YES
@@ -57,6 +58,7 @@ def queues_model(properties: tuple[ModelProperty, ...] = (), calls: int = 3) -> 
     """Both threads and both queues, for as many calls as told; `members` are the calls, and the places in a queue."""
     return Model(
         name=f"queues-{calls}",
+        scope=Scope("queues"),
         sizes={"members": calls, "partitions": 1},
         variables=_variables(calls),
         procedures=_procedures(calls),

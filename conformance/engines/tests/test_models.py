@@ -59,7 +59,7 @@ def test_three_engines_find_the_same_number_of_states_in_every_model(most_states
 @pytest.mark.tools
 def test_spin_and_the_explorer_agree_on_one_member_in_any_environment() -> None:
     """The quick one: seconds, against minutes for all of them."""
-    model = composition.models()["alone-cooperative-deployed"]()
+    model = composition.models()["open-member-cooperative-deployed"]()
     judgement = Judgement(model, [run_engine(engine, model, LIMITS) for engine in ("python", "spin")], frozenset())
     assert judgement.verdict == "ok", (judgement.counts, judgement.new, [run.problem for run in judgement.runs])
 
@@ -84,7 +84,7 @@ def liveness(model: Model) -> Judgement:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("name", ["base-calm-eager-deployed-2", "queues-3", "group-alone", "commits-2"])
+@pytest.mark.parametrize("name", ["base-faults-stop-eager-deployed-2", "queues-3", "open-group", "commits-2"])
 def test_what_leads_to_what_is_confirmed_by_tlc_under_the_stated_fairness(name: str) -> None:
     """J2 K2 L2 G5 T3: a group that is disturbed no more settles, closing ends, every call ends."""
     judgement = liveness(leading(composition.models()[name]()))
@@ -96,9 +96,9 @@ def test_what_leads_to_what_is_confirmed_by_tlc_under_the_stated_fairness(name: 
 @pytest.mark.parametrize(
     ("name", "action", "claim"),
     [
-        ("group-alone", "sync_timeout", "sync-phase-ends"),
+        ("open-group", "sync_timeout", "sync-phase-ends"),
         ("commits-2", "coordinator_found", "commit-1-ends"),
-        ("base-calm-eager-deployed-2", "sync_timeout", "parked-is-answered"),
+        ("base-faults-stop-eager-deployed-2", "sync_timeout", "parked-is-answered"),
     ],
 )
 def test_without_the_fairness_of_one_action_tlc_and_the_explorer_find_the_same_violated(

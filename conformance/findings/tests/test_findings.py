@@ -28,18 +28,18 @@ from groupspec.spec.tests.test_sources import form
 from groupspec.spec.vocabulary import RESPONSES
 
 PUBLISHED = (
-    "alone-eager-published",
-    "alone-cooperative-published",
+    "open-member-eager-published",
+    "open-member-cooperative-published",
     "base-eager-published-2",
     "base-cooperative-published-2",
 )
 DEPLOYED = (
-    "alone-eager-deployed",
-    "alone-cooperative-deployed",
+    "open-member-eager-deployed",
+    "open-member-cooperative-deployed",
     "base-eager-deployed-2",
     "base-cooperative-deployed-2",
 )
-SMALL = [name for name in (*PUBLISHED, *DEPLOYED) if name.startswith("alone")]
+SMALL = [name for name in (*PUBLISHED, *DEPLOYED) if name.startswith("open-member")]
 BROKEN = ("violation", "omission")
 VIOLATIONS = [run for run in runs.runs() if run.is_violation]
 
@@ -76,7 +76,7 @@ def test_nine_broken_properties_have_four_causes() -> None:
 
 
 def test_Q4_the_missing_join_comes_out_of_a_general_property() -> None:
-    broken, kept = runs.explored("alone-cooperative-published"), runs.explored("alone-cooperative-deployed")
+    broken, kept = runs.explored("open-member-cooperative-published"), runs.explored("open-member-cooperative-deployed")
     general = {name: next(p for p in found.model.properties if p.id == "sync-after-join") for name, found in (("published", broken), ("deployed", kept))}  # fmt: skip
     assert general["published"] == general["deployed"], "the same property, not one made for the occasion"
     published = replay_on_tables(broken.violations["sync-after-join"])
@@ -136,7 +136,7 @@ def test_an_action_without_a_counterpart_is_named() -> None:
 
 
 def test_a_published_run_cannot_be_played_whole() -> None:
-    run = Run("alone-cooperative-published", "sync-after-join")
+    run = Run("open-member-cooperative-published", "sync-after-join")
     with pytest.raises(UsageProblem, match="callback_started, has no counterpart at the reference"):
         replay_on_reference(committed_trace(run), strict=True)
 

@@ -27,7 +27,7 @@ def _mutant(table: Table, name: str) -> SpecMutant:
 
 @pytest.fixture(scope="module")
 def of_partition() -> list[Score]:
-    subject = next(s for s in subjects() if s.name == "partition-alone")
+    subject = next(s for s in subjects() if s.name == "open-partition")
     return scores(mutants(PARTITION), [subject])
 
 
@@ -62,12 +62,12 @@ def test_whatever_of_a_partition_nobody_kills_nobody_can_see(of_partition: list[
 
 
 def test_each_property_of_a_partition_notices_something(of_partition: list[Score]) -> None:
-    model = next(s for s in subjects() if s.name == "partition-alone").model
+    model = next(s for s in subjects() if s.name == "open-partition").model
     assert {p.id for p in model.properties} == {name for score in of_partition for name in score.by}
 
 
 def test_what_is_idle_is_no_other_machine_at_all(of_partition: list[Score]) -> None:
-    subject = next(s for s in subjects() if s.name == "partition-alone")
+    subject = next(s for s in subjects() if s.name == "open-partition")
     everything = [variable.name for variable in subject.model.variables]
     idle = {score.mutant.id: subject.variant(score.mutant) for score in of_partition if score.fate == "idle"}
     assert idle
@@ -78,7 +78,7 @@ def test_what_is_idle_is_no_other_machine_at_all(of_partition: list[Score]) -> N
 
 def test_two_members_are_told_apart_by_what_they_say() -> None:
     for subject in subjects():
-        if subject.name.startswith("alone"):
+        if subject.name.startswith("open-member"):
             assert {"said_leavegroup", "said_joingroup", "said_assign_partitions"} < set(subject.visible())
 
 
@@ -89,7 +89,7 @@ def test_each_machine_is_tried_in_every_model_of_its_own() -> None:
 
 
 def test_a_mutant_of_another_machine_is_tried_nowhere() -> None:
-    subject = next(s for s in subjects() if s.name == "partition-alone")
+    subject = next(s for s in subjects() if s.name == "open-partition")
     mutant = next(iter(mutants(tables()["timeouts", "eager", "deployed"])))
     assert [score.fate for score in scores([mutant], [subject])] == ["untried"]
 
@@ -113,9 +113,9 @@ def test_committed_scores_are_judged_by_format_and_hash() -> None:
     current = {trial.subject.name: trial.hash for trial in trials()}
     data = {"format": files.FORMAT_VERSION, "every": 40, "models": current, "mutants": []}
     assert files.problems(files.scores_text(data)) == []
-    data["models"] = {**current, "partition-alone": "old", "gone": "old"}
+    data["models"] = {**current, "open-partition": "old", "gone": "old"}
     stale = [problem.partition(":")[0] for problem in files.problems(files.scores_text(data))]
-    assert stale == ["partition-alone", "gone"]
+    assert stale == ["open-partition", "gone"]
 
 
 def test_what_has_not_changed_is_not_computed_again() -> None:
@@ -127,16 +127,16 @@ def test_what_has_not_changed_is_not_computed_again() -> None:
         "mutants": rows,
     }
     assert files.computed(40, known=known) == known
-    known["models"] = {**known["models"], "partition-alone": "old"}  # type: ignore[dict-item]
+    known["models"] = {**known["models"], "open-partition": "old"}  # type: ignore[dict-item]
     again = files.computed(40, known=known)
-    assert [row["fate"] for row in again["mutants"] if row["model"] == "partition-alone"] != []
+    assert [row["fate"] for row in again["mutants"] if row["model"] == "open-partition"] != []
     assert again["mutants"][-1] == rows[-1]
 
 
 def test_the_page_says_the_same_as_the_data(of_partition: list[Score]) -> None:
-    trial = next(trial for trial in trials() if trial.subject.name == "partition-alone")
+    trial = next(trial for trial in trials() if trial.subject.name == "open-partition")
     rows = [score_row(trial, score) for score in of_partition]
-    data = {"format": files.FORMAT_VERSION, "every": 1, "models": {"partition-alone": trial.hash}, "mutants": rows}
+    data = {"format": files.FORMAT_VERSION, "every": 1, "models": {"open-partition": trial.hash}, "mutants": rows}
     assert files.read_scores(files.scores_text(data)) == data
     page = scores_markdown(data)
     assert f"| subscription | {len(rows)} |" in page
@@ -147,7 +147,7 @@ def test_what_was_tried_before_an_interruption_is_not_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trials_module, "cache_folder", lambda: tmp_path)
-    before = tried(["partition-alone"], 40, lambda _: None)
-    assert len(before["partition-alone"]) > 3
+    before = tried(["open-partition"], 40, lambda _: None)
+    assert len(before["open-partition"]) > 3
     monkeypatch.setattr(trials_module, "scores", lambda *_: pytest.fail("tried again"))
-    assert tried(["partition-alone"], 40, lambda _: None) == before
+    assert tried(["open-partition"], 40, lambda _: None) == before

@@ -11,8 +11,8 @@ from groupspec.spec import composition, properties
 from groupspec.spec.compiler.member import Member, MemberState
 from groupspec.spec.compiler.model import Model, ModelVariable
 from groupspec.spec.composition import group
-from groupspec.spec.composition.alone import CONFIGURATION, alone_model
 from groupspec.spec.composition.base import base_model
+from groupspec.spec.composition.open_member import CONFIGURATION, open_member_model
 from groupspec.spec.composition.partial_evaluation import fold, freeze
 from groupspec.spec.explorer.exploration import Limits
 from groupspec.spec.explorer.explore import explore
@@ -21,12 +21,19 @@ from groupspec.spec.explorer.interpreter import apply, enabled, initial_state
 QUICK = Limits(max_states=1_000_000, max_seconds=120)
 
 
+def test_what_is_known_of_a_model_before_it_is_made_is_so() -> None:
+    for name, maker in composition.models().items():
+        model = maker()
+        assert (maker.name, maker.scope, maker.members) == (model.name, model.scope, model.sizes["members"])
+        assert name == model.name
+
+
 @pytest.mark.parametrize("profile", ["published", "deployed"])
 @pytest.mark.parametrize("rebalance", ["eager", "cooperative"])
 def test_a_member_alone_does_in_the_model_what_its_machines_do(rebalance: str, profile: str) -> None:
     """A thousand random events: the model's interpreter and the composed tables go through the same states."""
     member = Member(rebalance, profile)
-    model = alone_model(rebalance, profile)
+    model = open_member_model(rebalance, profile)
     offers = {_name(event, inputs): (event, inputs) for event, inputs in member.offers}
     chosen = random.Random(f"{rebalance} {profile}")
     for _ in range(20):
@@ -55,7 +62,7 @@ def _same(member: Member, at: MemberState, state: dict[str, object]) -> dict[str
     return {name: (value, state[name]) for name, value in tables.items() if state[name] != value}
 
 
-@pytest.mark.parametrize("name", ["alone-eager-deployed", "base-eager-deployed-2", "base-eager-published-2"])
+@pytest.mark.parametrize("name", ["open-member-eager-deployed", "base-eager-deployed-2", "base-eager-published-2"])
 def test_models_hold_what_is_claimed_and_break_what_they_must(name: str) -> None:
     found = explore(composition.models()[name](), limits=QUICK)
     assert found.verdict == "complete"
@@ -65,10 +72,10 @@ def test_models_hold_what_is_claimed_and_break_what_they_must(name: str) -> None
 
 def test_the_missing_join_group_of_the_proposal_follows_from_a_general_property() -> None:
     """K2 Q4: published, a cooperative member sends SyncGroup without a JoinGroup; deployed, none ever does."""
-    published = explore(composition.models()["alone-cooperative-published"](), limits=QUICK)
+    published = explore(composition.models()["open-member-cooperative-published"](), limits=QUICK)
     assert "sync-after-join" in published.violations
     assert not any(step.action.startswith("join_") for step in published.violations["sync-after-join"].steps[-4:])
-    deployed = explore(composition.models()["alone-cooperative-deployed"](), limits=QUICK)
+    deployed = explore(composition.models()["open-member-cooperative-deployed"](), limits=QUICK)
     assert deployed.violations == {}
 
 

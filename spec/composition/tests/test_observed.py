@@ -8,18 +8,18 @@ from dataclasses import replace
 import pytest
 
 from groupspec.spec.compiler.model import Model, ModelProperty
-from groupspec.spec.composition.alone import alone_model
-from groupspec.spec.composition.group_alone import group_model
 from groupspec.spec.composition.observed import said
+from groupspec.spec.composition.open_group import open_group_model
+from groupspec.spec.composition.open_member import open_member_model
 from groupspec.spec.explorer import Limits, explore
 
 
 def a_member() -> Model:
-    return alone_model("eager", "deployed", observed=True)
+    return open_member_model("eager", "deployed", observed=True)
 
 
 def a_group() -> Model:
-    return group_model(observed=True)
+    return open_group_model(observed=True)
 
 
 @pytest.mark.parametrize(

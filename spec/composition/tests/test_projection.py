@@ -11,7 +11,7 @@ from groupspec.spec.composition.projection import NotProjectable, project
 from groupspec.spec.explorer.exploration import Step, Trace
 from groupspec.spec.explorer.interpreter import apply, enabled, initial_state, replay
 
-FEATURES = ("late", "callbacks", "parked", "farewell", "static", "ids", "log")
+FEATURES = ("late", "callbacks", "parked", "leave", "static", "ids", "log")
 MODELS = [
     "base-cooperative-published-2",
     "base-mixed-deployed-2",

@@ -1,0 +1,259 @@
+"""One commit in any environment: whatever the application, the group, the coordinator and the clock could do, in any order.
+
+The environment may do anything but answer a commit that is not out. What it did is kept in a monitor of its own, in words of the
+wire and of the application: who has asked for a commit, what the consumer is to the group, which request is in flight and as
+whom it went, what was told. The monitor never reads the machine's own opinion; the properties compare the two.
+
+Two claims belong together wherever a commit ends. What ends it for good leaves an ending *owed*, and nothing may stay owed when
+the step is over; and whatever ending is told must be the one that the facts give for what has just happened (`ENDINGS`).
+
+    a monitor's variable   is set when
+    asked                somebody asks for a commit, and nobody's is under way; no more when an ending is told
+    stands, offsets      the consumer becomes something else to the group, or what would be committed changes
+    somebody             the coordinator is found; no more when it is lost
+    earlier, handed_out  the commit is asked for; no more when the earlier ones are done, or the application polls
+    request              an OffsetCommit leaves: as nobody, or as a member; no more when it is answered or cannot be any more
+    same_since           it leaves; no more when the identity changes
+    failed_once          an attempt has failed, though not for good
+    resting              the same, if whoever waits waits on; no more when the retry backoff is over
+    owed                 something has happened that ends the commit; no more when an ending is told
+    told                 an ending is told; no more when the next thing happens
+
+**Fairness.** A commit ends in the end, and for that nobody need answer, and the application need not poll. It is enough that
+deadlines and request timeouts pass (an unanswered request counts as a coordinator that is gone), that a coordinator is found if
+it is looked for, and that the earlier commits are done: which is the same claim of those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from groupspec.spec import vocabulary
+from groupspec.spec.commit_words import COMMIT_ENDINGS
+from groupspec.spec.compiler.model import Action, Block, Fairness, If, Model, ModelProperty, ModelVariable, Scope, Set
+from groupspec.spec.compiler.table import Table
+from groupspec.spec.compiler.tables import tables
+from groupspec.spec.composition.machines import (
+    ILLEGAL,
+    Abstraction,
+    MachineCode,
+    action_name,
+    claim,
+    conjunction,
+    prune,
+)
+from groupspec.spec.composition.partial_evaluation import frozen_block
+from groupspec.spec.properties import FAULT
+from groupspec.spec.terms import NO_YES, Value
+
+MACHINE: Final = "commit"
+
+_OF = {name: vocabulary.VARIABLES[name].domain for name in ("commit_purpose", "standing", "covers")}
+_WATCHED: Final = (
+    ModelVariable("asked", ("nothing", *_OF["commit_purpose"]), "nothing", (), "whose commit is under way"),
+    ModelVariable("stands", _OF["standing"], "outside", (), "what the consumer is to the group"),
+    ModelVariable("offsets", _OF["covers"], "nothing", (), "what would be committed: nothing, or something"),
+    ModelVariable("somebody", NO_YES, False, (), "a coordinator is known"),
+    ModelVariable("earlier", NO_YES, False, (), "commits that were asked for before are under way"),
+    ModelVariable("handed_out", NO_YES, False, (), "the application has records that it has not shown to have processed"),
+    ModelVariable("request", ("none", "nobody", "member"), "none", (), "an OffsetCommit is in flight, and as whom it went"),
+    ModelVariable("same_since", NO_YES, True, (), "member id and generation are what they were when it left"),
+    ModelVariable("failed_once", NO_YES, False, (), "an attempt of this commit has failed, though not for good"),
+    ModelVariable("resting", NO_YES, False, (), "the retry backoff after it has not passed"),
+    ModelVariable("owed", NO_YES, False, (), "what has happened ends the commit, and nobody was told"),
+    ModelVariable("told", ("nothing", *COMMIT_ENDINGS), "nothing", (), "the ending that was told in this step"),
+)  # fmt: skip
+
+PERSISTS: Final = "(asked == 'sync' or asked == 'rebalance' or asked == 'close')"
+"""Who asked waits, until a deadline; the others' commits are tried once (rules M3, D3)."""
+AUTOMATIC: Final = "(asked == 'timed' or asked == 'rebalance' or asked == 'close')"
+IN_TURN: Final = "not earlier and not handed_out"
+MAY_BE_SENT: Final = "(stands == 'manual' or stands == 'member')"
+DUE: Final = f"asked != 'nothing' and request == 'none' and {IN_TURN} and offsets != 'nothing' and {MAY_BE_SENT} and somebody and not resting"
+"""When the request may leave, and must."""
+_OUTDATED: Final = "not same_since and stands == 'in_round'"
+
+SENDING: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "sent-for-somebody": "asked != 'nothing' and request == 'none'",
+        "sent-in-turn": "not earlier",
+        "sent-when-processed": "not handed_out",
+        "sent-with-something": "offsets != 'nothing'",
+        "sent-if-allowed": MAY_BE_SENT,
+        "sent-to-somebody": "somebody",
+        "sent-after-backoff": "not resting",
+    }
+)
+"""Assertion to what must be so whenever an OffsetCommit leaves."""
+
+ENDS_ONCE: Final = "ends-once"
+ENDS_FOR_CAUSE: Final = "ends-for-cause"
+ENDINGS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
+    {
+        "COMMIT_DONE": {
+            "commit_accepted": "True",
+            "turn_ended": f"{IN_TURN} and offsets == 'nothing'",
+        },
+        "COMMIT_REFUSED": {
+            "commit_refused": "True",
+            "lookup_fatal": "asked != 'rebalance'",
+        },
+        "COMMIT_RETRIABLE": {
+            "commit_retriable": f"not {PERSISTS}",
+            "commit_coordinator_gone": f"not {PERSISTS}",
+            "coordinator_lost": f"not {PERSISTS}",
+            "lookup_retriable": "asked == 'async'",
+        },
+        "COMMIT_REBALANCING": {
+            "commit_rebalance_in_progress": "True",
+            "commit_unknown_member": _OUTDATED,
+            "commit_illegal_generation": _OUTDATED,
+            "commit_fenced": _OUTDATED,
+            "turn_ended": f"{IN_TURN} and offsets != 'nothing' and stands == 'in_round'",
+        },
+        "COMMIT_FAILED": {
+            "commit_unknown_member": f"not ({_OUTDATED})",
+            "commit_illegal_generation": f"not ({_OUTDATED})",
+            "commit_fenced": "not same_since and stands != 'in_round'",
+            "commit_standing_changed": AUTOMATIC,
+            "rebalance_given_up": "asked == 'rebalance'",
+            "turn_ended": f"{IN_TURN} and offsets != 'nothing' and stands == 'outside'",
+        },
+        "COMMIT_FENCED": {"commit_fenced": "same_since"},
+        "COMMIT_TIMED_OUT": {"commit_deadline_expired": PERSISTS},
+        "COMMIT_CLOSED": {"stopped": "True"},
+    }
+)  # fmt: skip
+"""Ending to the events that may bring it, and when. Kafka ConsumerCoordinator.OffsetCommitResponseHandler has the answers."""
+
+
+def assertion_of(word: str) -> str:
+    """The assertion about an ending: COMMIT_DONE -> told-done."""
+    return "told-" + word.removeprefix("COMMIT_").lower().replace("_", "-")
+
+
+ASSERTIONS: Final = (ILLEGAL, *SENDING, ENDS_ONCE, ENDS_FOR_CAUSE, *map(assertion_of, ENDINGS))
+
+_Assignments = tuple[tuple[str, str], ...]
+_Note = tuple[str, str, _Assignments]
+"""(when a correct environment may do it, when the monitor notes something, what it notes)"""
+
+_OUT: Final = "request != 'none'"
+_ANSWERED: Final[_Assignments] = (("request", "'none'"),)
+_FAILED: Final[_Assignments] = (
+    ("owed", f"owed or {_OUT} and not {PERSISTS}"),
+    ("resting", f"resting or {_OUT} and {PERSISTS}"),
+    ("failed_once", f"failed_once or {_OUT}"),
+    *_ANSWERED,
+)
+_LAST: Final[_Assignments] = (*_ANSWERED, ("owed", "True"))
+_OVER: Final[_Assignments] = (
+    *((name, "False") for name in ("earlier", "handed_out", "failed_once", "resting", "owed")),
+    *_ANSWERED,
+    ("asked", "'nothing'"),
+)
+_BEGUN: Final[_Assignments] = (("offsets", "covers_now"), ("earlier", "behind_now"))
+_NOBODYS: Final = "asked == 'nothing'"
+
+_EVENTS: Final[Mapping[str, _Note]] = MappingProxyType(
+    {
+        "commit_sync_called": ("True", _NOBODYS, (("asked", "'sync'"), *_BEGUN)),
+        "commit_async_called": ("True", _NOBODYS, (("asked", "'async'"), *_BEGUN)),
+        "auto_commit_due": ("True", f"{_NOBODYS} and auto_commit and covers_now != 'nothing' and (stands == 'member' or stands == 'manual')", (("asked", "'timed'"), *_BEGUN)),
+        "rebalance_commit_due": ("True", f"{_NOBODYS} and auto_commit and stands == 'member' and (covers_now != 'nothing' or unprocessed_now)", (("asked", "'rebalance'"), ("handed_out", "unprocessed_now"), *_BEGUN)),
+        "close_commit_due": ("True", f"{_NOBODYS} and auto_commit and (stands == 'member' or stands == 'manual')", (("asked", "'close'"), *_BEGUN)),
+        "earlier_commits_done": ("True", "earlier", (("earlier", "False"),)),
+        "application_polled": ("True", "handed_out", (("handed_out", "False"), ("offsets", "'something' if offsets == 'nothing' else offsets"))),
+        "commit_standing_changed": ("True", "True", (("stands", "standing_now"), ("offsets", "covers_now"), ("same_since", "same_since and same_identity"), ("owed", f"owed or standing_now == 'outside' and {AUTOMATIC}"))),
+        "coordinator_found": ("True", "True", (("somebody", "True"),)),
+        "coordinator_lost": ("True", "True", (("somebody", "False"), *_FAILED)),
+        "commit_backoff_elapsed": ("True", "True", (("resting", "False"),)),
+        "commit_deadline_expired": ("True", PERSISTS, (("owed", "True"),)),
+        "rebalance_given_up": ("True", "asked == 'rebalance'", (("owed", "True"),)),
+        "stopped": ("True", "asked != 'nothing'", (("owed", "True"),)),
+        "lookup_retriable": ("True", "asked == 'async' and request == 'none'", (("owed", "True"),)),
+        "lookup_fatal": ("True", "asked != 'nothing' and asked != 'rebalance' and request == 'none'", (("owed", "True"),)),
+        "commit_retriable": (_OUT, "True", _FAILED),
+        "commit_coordinator_gone": (_OUT, "True", _FAILED),
+        "commit_accepted": (_OUT, "True", _LAST),
+        "commit_refused": (_OUT, "True", _LAST),
+        "commit_rebalance_in_progress": (_OUT, "True", _LAST),
+        "commit_unknown_member": (_OUT, "True", _LAST),
+        "commit_illegal_generation": (_OUT, "True", _LAST),
+        "commit_fenced": (_OUT, "True", _LAST),
+    }
+)  # fmt: skip
+"""Event to what the monitor makes of it. An answer that is not current may always come, and is not noted."""
+
+_FAIR: Final = frozenset(
+    {"commit_deadline_expired", "commit_coordinator_gone_current", "coordinator_found", "earlier_commits_done"}
+)
+
+
+def open_commit_model(properties: tuple[ModelProperty, ...] = (), replaced: Table | None = None) -> Model:
+    """The model. `replaced`: another table in the place of the specification's."""
+    code = commit_code(replaced or tables()[MACHINE, "eager", "deployed"])
+    procedures = prune(list(code.procedures()))
+    known = frozenset(p.name for p in procedures)
+    configuration = (
+        ModelVariable("auto_commit", NO_YES, False, (), vocabulary.VARIABLES["auto_commit"].doc),
+        ModelVariable("configured", NO_YES, False, (), "the configuration is chosen"),
+    )
+    fault = ModelVariable(FAULT, ("none", *ASSERTIONS), "none", (), "the first assertion that failed")
+    return Model(
+        name="open-commit",
+        scope=Scope("open-commit"),
+        sizes={"members": 1, "partitions": 1},
+        variables=(*code.variables(), *configuration, *_WATCHED, fault),
+        procedures=tuple(procedures),
+        actions=(*_configure(), *_environment(code, known)),
+        properties=properties,
+        doc=__doc__ or "",
+    )
+
+
+def commit_code(table: Table) -> MachineCode:
+    """A table as procedures of this model."""
+    return MachineCode(table, Abstraction(words=_said, index=""), {})
+
+
+def _said(event: str, word: str) -> Block:
+    """What is claimed when a word leaves the machine, and what the monitor makes of it."""
+    if word == "OffsetCommit":
+        sent = (("request", "'nobody' if stands == 'manual' else 'member'"), ("same_since", "True"))
+        return (*(claim(name, holds) for name, holds in SENDING.items()), Set(sent))
+    return (
+        claim(ENDS_ONCE, "asked != 'nothing' and told == 'nothing'"),
+        *(() if event == "turn_ended" else (claim(ENDS_FOR_CAUSE, "owed"),)),
+        claim(assertion_of(word), ENDINGS[word].get(event, "False")),
+        Set((*_OVER, ("told", f"'{word}'"))),
+    )
+
+
+def _configure() -> Iterator[Action]:
+    for yes in NO_YES:
+        name = "configure_auto_commit" if yes else "configure_nothing"
+        chosen = Set((("auto_commit", str(yes)), ("configured", "True")))
+        yield Action(name, (), "not configured", (chosen,), "application", doc="chooses the configuration")
+
+
+def _environment(code: MachineCode, known: frozenset[str]) -> Iterator[Action]:
+    for event, inputs, turn in code.stimuli(known):
+        name = action_name(event.name, inputs)
+        guard = conjunction("configured", f"{FAULT} == 'none'", _legal(event.name, inputs))
+        body = (Set((("told", "'nothing'"),)), *_noted(event.name, inputs), *turn)
+        fair: Fairness = "weak" if name in _FAIR else ""
+        yield Action(name, (), guard, body, event.kind, fair, event.doc)
+
+
+def _legal(event: str, inputs: Mapping[str, Value]) -> str:
+    return _EVENTS[event][0] if inputs.get("current", True) else "True"
+
+
+def _noted(event: str, inputs: Mapping[str, Value]) -> Block:
+    if not inputs.get("current", True):
+        return ()
+    _, when, assignments = _EVENTS[event]
+    return frozen_block((If(((when, (Set(assignments),)),)),), inputs)

@@ -1,0 +1,196 @@
+"""One group in any environment: whatever its clients, its log, its clock and its brokers could do to it, in any order.
+
+Nothing of the group's table is frozen. The environment is the most general one that is still correct: any request may come at any
+time, from a member, a pending id, a newcomer, a stranger, or the old id of a static member; any timer may run out, also just after
+it was stopped; the log takes or refuses what is written, now or after the group has gone on; the coordinator may be gone, the
+next one reads what the log has, and the group may be deleted.
+
+What the group's machine must know of its members is read off records that the model keeps (`group_records.py`): who is a member,
+whose id is pending, whose request waits, who has yet to sync, which timer runs, what the log has. They change with what the group
+says, and never with the state that it believes itself in. What must become of each event is said on its own, from the request's side
+(`group_claims.py`), and the properties compare (`spec/properties_of_group.py`).
+
+**What is left out.** There are two ids, a static member's and a dynamic one's: the machine asks only whether all have joined, whether
+someone has, whether one is left. (With a third id the same holds, in twenty times as many states; the tests look.) Who leads, whether
+a request names the group's generation, and whether there is room or a common protocol is open at each request, and not remembered.
+A client may send a request while another of it is parked: the first one is forgotten then, as its connection is. Time is left out: a
+timer that runs may run out. Of two writes that are under way only the last is followed to its end; that the group is empty is in the
+log at once. An Empty group is also asked by ids that say they are a member's, or were replaced, and may be full: that cannot be, but
+the table has an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from groupspec.spec import vocabulary
+from groupspec.spec.compiler.model import (
+    Action,
+    Block,
+    Call,
+    Fairness,
+    Model,
+    ModelProperty,
+    ModelVariable,
+    Procedure,
+    Scope,
+    Set,
+)
+from groupspec.spec.compiler.table import Table
+from groupspec.spec.compiler.tables import tables
+from groupspec.spec.composition.group_claims import ASSERTIONS, FACTS, after, checks
+from groupspec.spec.composition.group_records import (
+    BEGIN,
+    END,
+    MOMENTARY,
+    OTHERS_JOINED,
+    RECORDS,
+    SOME_LEFT,
+    SOME_LOGGED,
+    SOME_UNSYNCED,
+    SOME_WAIT,
+    each,
+    words,
+)
+from groupspec.spec.composition.group_requests import FACTS_OF, Facts, may_come, told
+from groupspec.spec.composition.machines import Abstraction, MachineCode, conjunction, prune, pruned
+from groupspec.spec.composition.observed import said, said_variables, silence
+from groupspec.spec.group_words import ANSWERS, OF_ONE_MEMBER
+from groupspec.spec.properties import FAULT
+
+MACHINE: Final = "broker_group"
+
+_READ: Final = {
+    "all_joined": OTHERS_JOINED,
+    "members_left": SOME_LEFT,
+    "some_rejoined": SOME_WAIT,
+    "unsynced": SOME_UNSYNCED,
+    "members_stored": SOME_LOGGED,
+}
+"""Inputs that are read off the records. `all_joined` goes with a session that has run out, and is about the others."""
+
+
+def open_group_model(
+    properties: tuple[ModelProperty, ...] = (),
+    replaced: Table | None = None,
+    observed: bool = False,
+    size: int = 2,
+) -> Model:
+    """The model, of `size` ids. `replaced`: another table in the place of the specification's.
+
+    `observed`: what ends with an event is kept until the next one, and so is which answers were given. Two models are compared by
+    those. What the acts do stands in the records.
+    """
+    code = group_code(replaced or tables()[MACHINE, "eager", "deployed"], observed)
+    variables = [*code.variables(), *RECORDS, *MOMENTARY]
+    variables.append(ModelVariable(FAULT, ("none", *ASSERTIONS), "none", (), "the first assertion that failed"))
+    if observed:
+        variables += said_variables(ANSWERS)
+    procedures = tuple(prune([*code.procedures(), *checks(), *_moments(observed)]))
+    known = frozenset(procedure.name for procedure in procedures)
+    return Model(
+        name="open-group",
+        scope=Scope("open-group"),
+        sizes={"members": size, "partitions": 1},
+        variables=tuple(variables),
+        procedures=procedures,
+        actions=tuple(replace(action, body=pruned(action.body, known)) for action in _environment(code)),
+        properties=properties,
+        doc=__doc__ or "",
+    )
+
+
+def group_code(table: Table, observed: bool = False) -> MachineCode:
+    """A table as procedures of this model."""
+
+    def before(_event: str, word: str) -> Block:
+        told = ((said(word), "True"),) if observed and word in ANSWERS else ()
+        return (Set((("acted", "True"), *told)),)
+
+    return MachineCode(table, Abstraction(words=words, before=before, index="", indexed_events=OF_ONE_MEMBER), {})
+
+
+def _moments(observed: bool) -> Iterator[Procedure]:
+    """The beginning and the end of an event. That the group has acted is no observation; what its acts did is."""
+    unseen: Block = (Set((("acted", "False"),)),)
+    forgotten: Block = (*END, silence(ANSWERS)) if observed else ()
+    yield Procedure("event_comes", (), (), (*forgotten, *BEGIN), "an event reaches the group")
+    yield Procedure("event_is_over", (), (), unseen if observed else END, "the group has done with the event")
+
+
+def _environment(code: MachineCode) -> Iterator[Action]:
+    for event, facts_of in FACTS_OF.items():
+        for facts in facts_of():
+            name = "_".join([event.removeprefix("group_"), *told(facts)])
+            yield _action(code, event, name, may_come(event, facts), facts)
+    yield from _timers(code)
+    yield from _log(code)
+    yield from _coordinator(code)
+
+
+def _timers(code: MachineCode) -> Iterator[Action]:
+    prolonged, ended = {"newcomer_seen": True}, {"newcomer_seen": False}
+    delay = "group_initial_delay_elapsed"
+    yield _action(code, "group_rebalance_timeout", "rebalance_timeout", "clock == 'rebalance'", fair="weak")
+    yield _action(code, delay, "initial_delay_is_prolonged", "clock == 'delay' and newcomer", prolonged)
+    yield _action(code, delay, "initial_delay_ends", "clock == 'delay'", ended, fair="weak")
+    yield _action(code, "group_sync_timeout", "sync_timeout", "clock == 'sync'", fair="weak")
+    for event, name, clock, facts in (
+        ("group_rebalance_timeout", "late_rebalance_timeout", "rebalance", {}),
+        (delay, "late_initial_delay_is_prolonged", "delay", prolonged),
+        (delay, "late_initial_delay_ends", "delay", ended),
+        ("group_sync_timeout", "late_sync_timeout", "sync", {}),
+    ):
+        yield _action(code, event, name, f"clock != '{clock}'", facts, check=after("late"))
+
+
+def _log(code: MachineCode) -> Iterator[Action]:
+    """What is written gets there or does not; an earlier generation's record may get there late."""
+    now, old = {"generation_matches": True}, {"generation_matches": False}
+    stored, lost = "group_assignment_stored", "group_assignment_lost"
+    written, over = (Set((("writing", "False"),)),), (Set((("old_writing", "False"),)),)
+    arrives = each(("logged[j]", "offered[j]"))
+    yield _action(code, stored, "assignment_stored", "writing", now, first=(*written, *arrives))
+    yield _action(code, lost, "assignment_lost", "writing", now, first=written)
+    yield _action(code, stored, "old_assignment_stored", "old_writing", old, first=(*over, *arrives))
+    yield _action(code, lost, "old_assignment_lost", "old_writing", old, first=over)
+
+
+def _coordinator(code: MachineCode) -> Iterator[Action]:
+    gone: Block = (Set((("phase", "'gone'"), ("old_writing", "old_writing or writing"), ("writing", "False"))),)
+    late = after("late")
+    given_up, begins = (Set((("phase", "'gone'"),)),), (Set((("phase", "'loading'"),)),)
+    yield _action(code, "group_unloaded", "unloaded", "phase != 'gone' and phase != 'loading'", then=gone)
+    yield _action(code, "group_unloaded", "loading_is_given_up", "phase == 'loading'", then=given_up, check=late)
+    yield _action(code, "group_unloaded", "unloaded_again", "phase == 'gone'", check=late)
+    yield _action(code, "group_loading", "loading_begins", "phase == 'gone'", then=begins, check=late)
+    yield _action(code, "group_loading", "loading_begins_again", "phase != 'gone'", check=late)
+    yield _action(code, "group_loaded", "loaded", "phase == 'loading' and not old_writing")
+    yield _action(code, "group_loaded", "loaded_again", "phase != 'loading'", check=late)
+    yield _action(code, "group_deleted", "deleted", "phase == 'empty'")
+    yield _action(code, "group_deleted", "deleted_in_vain", "phase != 'empty'", check=late)
+
+
+def _action(
+    code: MachineCode,
+    event: str,
+    name: str,
+    guard: str,
+    facts: Facts | None = None,
+    *,
+    first: Block = (),
+    then: Block = (),
+    check: str = "",
+    fair: Fairness = "",
+) -> Action:
+    """An event reaches the group. `first`, `then`: what else happens, before the group hears of it and after; `check`: what is claimed."""
+    given = {name: repr(value) for name, value in (facts or {}).items()}
+    index = ("i",) if event in OF_ONE_MEMBER else ()
+    claimed = Call(check or after(event), () if check else (*index, *(given[fact] for fact in FACTS.get(event, ()))))
+    hears = code.call(event, {**_READ, **given})
+    body = (Call("event_comes"), *first, hears, *then, claimed, Call("event_is_over"))
+    known = vocabulary.EVENTS[event]
+    parameters = (("i", "members"),) if index else ()
+    return Action(name, parameters, conjunction(f"{FAULT} == 'none'", guard), body, known.kind, fair, known.doc)  # type: ignore[arg-type]
