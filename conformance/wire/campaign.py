@@ -239,13 +239,15 @@ def _heap_not_scanned() -> Iterator[None]:
     """Python's collector leaves alone what is in memory by now.
 
     The process may be a pytest run of a client's author with millions of objects: each full collection of them would stop the
-    kit for a second or two, and what happens within that time cannot be judged.
+    kit for a second or two, and what happens within that time cannot be judged. What the caller froze stays frozen.
     """
+    frozen_by_caller = gc.get_freeze_count() > 0
     gc.freeze()
     try:
         yield
     finally:
-        gc.unfreeze()
+        if not frozen_by_caller:
+            gc.unfreeze()
 
 
 def _end(pool: ThreadPoolExecutor, pending: Iterable[Future[CaseResult]]) -> None:

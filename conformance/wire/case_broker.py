@@ -9,6 +9,7 @@ Everything that crosses the broker's wire goes to the run's log.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -35,7 +36,6 @@ class CaseBroker:
         self._log = log
         self._topic = case.variant.topic
         self._broker = ScriptedBroker(nodes=2, topics=TOPICS | OFFSETS_TOPIC, lifetime_s=LIFETIME_S)
-        self._problem = ""
 
     def __enter__(self) -> CaseBroker:
         self._broker.log.listen(self._take)
@@ -51,17 +51,15 @@ class CaseBroker:
         return self
 
     def __exit__(self, *_: object) -> None:
-        try:
+        with contextlib.suppress(BrokerFailure):  # `problem` tells it
             self._broker.close()
-        except BrokerFailure as failure:
-            self._problem = str(failure)
 
     def problem(self) -> str:
         """What broke the broker itself; "" if nothing did. Raises it if it was too little memory."""
         failure = self._broker.log.failure
         if failure is not None and is_out_of_memory(failure):
             raise failure
-        return self._problem or (f"the scripted broker broke: {failure!r}" if failure is not None else "")
+        return "" if failure is None else f"the scripted broker broke: {failure!r}"
 
     def stalls_us(self) -> Sequence[tuple[int, int]]:
         """When the broker stood still: start and end."""

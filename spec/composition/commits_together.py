@@ -61,7 +61,7 @@ _I: Final = (("i", "members"),)
 _PURPOSES: Final = VARIABLES["commit_purpose"].domain
 _STANDINGS: Final = ("outside", "in_round", "member")
 _FROZEN: Final[Mapping[str, Value]] = {"auto_commit": True, "sent_as": "member", "identity_kept": True}
-_WATCHED: Final = (
+_MONITOR_VARIABLES: Final = (
     ModelVariable("asked", ("nothing", *_PURPOSES), "nothing", ("members",), "whose commit it is"),
     ModelVariable("first", (0, 1, 2), 0, (), "the one of the two that goes first"),
     ModelVariable("request", NO_YES, False, ("members",), "its OffsetCommit is in flight"),
@@ -100,7 +100,7 @@ def commits_model(properties: tuple[ModelProperty, ...] = (), taken: Literal["as
         name="commits-2",
         scope=Scope("commits"),
         sizes={"members": 2, "partitions": 1},
-        variables=(*code.variables(), *_WATCHED, fault),
+        variables=(*code.variables(), *_MONITOR_VARIABLES, fault),
         procedures=tuple(procedures),
         actions=tuple(_actions(code, taken)),
         properties=properties,

@@ -51,7 +51,7 @@ from groupspec.spec.terms import NO_YES, Value
 MACHINE: Final = "commit"
 
 _OF = {name: vocabulary.VARIABLES[name].domain for name in ("commit_purpose", "standing", "covers")}
-_WATCHED: Final = (
+_MONITOR_VARIABLES: Final = (
     ModelVariable("asked", ("nothing", *_OF["commit_purpose"]), "nothing", (), "whose commit is under way"),
     ModelVariable("stands", _OF["standing"], "outside", (), "what the consumer is to the group"),
     ModelVariable("offsets", _OF["covers"], "nothing", (), "what would be committed: nothing, or something"),
@@ -206,7 +206,7 @@ def open_commit_model(properties: tuple[ModelProperty, ...] = (), replaced: Tabl
         name="open-commit",
         scope=Scope("open-commit"),
         sizes={"members": 1, "partitions": 1},
-        variables=(*code.variables(), *configuration, *_WATCHED, fault),
+        variables=(*code.variables(), *configuration, *_MONITOR_VARIABLES, fault),
         procedures=tuple(procedures),
         actions=(*_configure(), *_environment(code, known)),
         properties=properties,

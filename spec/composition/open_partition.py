@@ -40,7 +40,7 @@ MACHINE: Final = "subscription"
 FETCH_WHEN_FETCHABLE: Final = "fetch-when-fetchable"
 ASSERTIONS: Final = (ILLEGAL, FETCH_WHEN_FETCHABLE)
 
-_WATCHED: Final = (
+_MONITOR_VARIABLES: Final = (
     ModelVariable("said_of_it", ("nothing", "added", "enabled", "pending"), "nothing", (), "what the member last said of the partition"),
     ModelVariable("position_known", NO_YES, False, (), "a position was found or sought, and nothing has ended it"),
     ModelVariable("wished_paused", NO_YES, False, (), "the application has paused the partition that it has now"),
@@ -88,7 +88,7 @@ def open_partition_model(properties: tuple[ModelProperty, ...] = (), replaced: T
     code = partition_code(table)
     procedures = prune(list(code.procedures()))
     known = frozenset(p.name for p in procedures)
-    variables = [*code.variables(), *_WATCHED]
+    variables = [*code.variables(), *_MONITOR_VARIABLES]
     variables.append(ModelVariable(FAULT, ("none", *ASSERTIONS), "none", (), "the first assertion that failed"))
     return Model(
         name="open-partition",

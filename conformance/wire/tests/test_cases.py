@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
 import pytest
 
 from groupspec.conformance.traces.schema import json_schema
+from groupspec.conformance.wire import campaign as campaign_module
 from groupspec.conformance.wire import scenario_context, scenarios
 from groupspec.conformance.wire.campaign import Campaign, run_campaign
 from groupspec.conformance.wire.case_run import CaseResult, run_case
 from groupspec.conformance.wire.clients import Client, find_client
 from groupspec.conformance.wire.scenario import SCENARIOS, Case, all_cases
+from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.stalls import StallClock
 from groupspec.conformance.wire.tests import fake_harnesses as fake
 from groupspec.conformance.wire.verdicts import Verdict
@@ -59,6 +63,44 @@ def judge_reference(cases: Sequence[Case], repeat: int = 1, report: Path | None 
 def broken(campaign: Campaign) -> list[str]:
     rows = [row for client in campaign.clients for row in client.rows]
     return [f"{row.case.id} {row.rule}: {row.judgement}" for row in rows if row.judgement.verdict is not Verdict.PASS]
+
+
+# The machine ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["story", "broker"])
+def test_a_run_that_had_too_little_memory_gets_no_verdict(where: str) -> None:
+    def story(context: ScenarioContext) -> None:
+        if where == "story":
+            raise MemoryError
+        context.broker._broker.log.fail(MemoryError())
+
+    case = case_of("member-unknown")
+    case = replace(case, scenario=replace(case.scenario, story=story))
+    with StallClock() as clock, pytest.raises(MemoryError):
+        run_case(Client("fake", tuple(fake.DOES_NOTHING)), case, clock)
+
+
+@pytest.mark.parametrize("frozen_before", [False, True])
+def test_a_campaign_keeps_the_collector_from_the_callers_heap_and_leaves_it_as_it_was(
+    monkeypatch: pytest.MonkeyPatch, frozen_before: bool
+) -> None:
+    frozen = []
+
+    def counted(*_: object) -> None:
+        frozen.append(gc.get_freeze_count())
+        raise KeyError
+
+    monkeypatch.setattr(campaign_module, "run_case", counted)
+    if frozen_before:
+        gc.freeze()
+    try:
+        with pytest.raises(KeyError):
+            judge_reference([case_of("member-unknown")])
+        assert frozen[0] > 0
+        assert (gc.get_freeze_count() > 0) is frozen_before
+    finally:
+        gc.unfreeze()
 
 
 # The scenarios --------------------------------------------------------------------------------------------------------
