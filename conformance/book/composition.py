@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from groupspec import conformance
-from groupspec.conformance.book import addresses
+from groupspec.conformance import book_addresses as addresses
 from groupspec.conformance.book.claims import by_kind, claim, models
 from groupspec.conformance.book.listing import code
 from groupspec.conformance.book.page import Page

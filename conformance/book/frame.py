@@ -9,7 +9,8 @@ from typing import Any, Final
 from jinja2 import Environment
 from markupsafe import Markup
 
-from groupspec.conformance.book import addresses, composition, text
+from groupspec.conformance import book_addresses as addresses
+from groupspec.conformance.book import composition, text
 from groupspec.conformance.book.rows import sent
 from groupspec.conformance.book.rule_pages import BINDS, BINDS_LONG
 from groupspec.conformance.book.scores import notices

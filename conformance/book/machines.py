@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from types import ModuleType
 
-from groupspec.conformance.book import addresses
+from groupspec.conformance import book_addresses as addresses
 from groupspec.conformance.book.page import Page
 from groupspec.conformance.book.pictures import picture
 from groupspec.conformance.book.rows import Cell, ShownRow, shown_row

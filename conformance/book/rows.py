@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from groupspec.conformance.book import addresses, text
+from groupspec.conformance import book_addresses as addresses
+from groupspec.conformance.book import text
 from groupspec.conformance.book.variants import Variant, where
 from groupspec.conformance.book.variants import variants as all_variants
 from groupspec.conformance.book.words import kind_of

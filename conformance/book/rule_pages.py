@@ -9,7 +9,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from groupspec.conformance.book import addresses
+from groupspec.conformance import book_addresses as addresses
 from groupspec.conformance.book.claims import claimed
 from groupspec.conformance.book.held import held_by, totals, why_not
 from groupspec.conformance.book.page import Page

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from groupspec.conformance.book import addresses
+from groupspec.conformance import book_addresses as addresses
 from groupspec.conformance.book.claims import claims
 from groupspec.conformance.book.counterexamples import Counterexample
 from groupspec.conformance.book.glossary import TERMS

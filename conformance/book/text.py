@@ -16,7 +16,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
-from groupspec.conformance.book import addresses
+from groupspec.conformance import book_addresses as addresses
 from groupspec.conformance.book.glossary import TERMS
 from groupspec.conformance.book.sources import source
 from groupspec.conformance.book.words import words

@@ -8,7 +8,7 @@ end of stdin is a close, too.
 The n-th record of a test topic lies in partition n % partitions and has the text of n as its value: so each record says
 where it belongs, and one that is lost, moved or repeated is seen.
 
-Run as `python -m groupspec.conformance.real_broker.member SETTINGS`, settings being JSON (see `MemberSettings`).
+Run as `python -m groupspec.conformance.real_broker.member SETTINGS`, settings being JSON (see `member_protocol.MemberSettings`).
 """
 
 from __future__ import annotations
@@ -17,46 +17,11 @@ import json
 import queue
 import sys
 import threading
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Final, Literal, Protocol
+from typing import Final, Protocol
+
+from groupspec.conformance.real_broker.member_protocol import MemberSettings, Read, say
 
 POLL_MS: Final = 100
-CLOSE_MS: Final = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class MemberSettings:
-    """How a member is set up.
-
-    client       which implementation
-    partitions   of the topic: needed to tell which record belongs where
-    instance_id  group.instance.id; "" for a dynamic member
-    trace        file for the reference's recorded trace; "" for none
-    """
-
-    client: Literal["reference", "confluent"]
-    bootstrap: str
-    group: str
-    client_id: str
-    topic: str
-    partitions: int
-    assignor: Literal["range", "cooperative-sticky"] = "range"
-    session_timeout_ms: int = 3_000
-    heartbeat_interval_ms: int = 500
-    max_poll_interval_ms: int = 60_000
-    auto_commit_interval_ms: int = 500
-    instance_id: str = ""
-    trace: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """A record, as far as it matters here."""
-
-    partition: int
-    offset: int
-    value: bytes
 
 
 class Client(Protocol):
@@ -70,17 +35,6 @@ class Client(Protocol):
 
     def close(self) -> None:
         """Commit, leave, and be done."""
-
-
-def say(name: str, **details: object) -> None:
-    """One event, one line."""
-    sys.stdout.write(json.dumps({"name": name, **details}) + "\n")
-    sys.stdout.flush()
-
-
-def say_partitions(name: str, partitions: Iterable[int]) -> None:
-    """A callback was made."""
-    say(name, partitions=sorted(partitions))
 
 
 def report(records: list[Read], settings: MemberSettings) -> None:
@@ -132,11 +86,6 @@ def _made(settings: MemberSettings) -> Client:
     from groupspec.conformance.real_broker.member_reference import ReferenceMember
 
     return ReferenceMember(settings)
-
-
-def as_arguments(settings: MemberSettings) -> list[str]:
-    """The command line of a member's process."""
-    return [sys.executable, "-m", "groupspec.conformance.real_broker.member", json.dumps(asdict(settings))]
 
 
 if __name__ == "__main__":

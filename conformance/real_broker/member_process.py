@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import subprocess
+import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from types import TracebackType
 from typing import Final
 
-from groupspec.conformance.real_broker.member import MemberSettings, as_arguments
+from groupspec.conformance.real_broker.member_protocol import MemberSettings
 
 END_LIMIT_S: Final = 30
 Said = dict[str, object]
@@ -74,7 +75,11 @@ class MemberProcess:
         self._changed = threading.Condition()
         self._ended = False
         self._process = subprocess.Popen(
-            as_arguments(settings), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [sys.executable, "-m", "groupspec.conformance.real_broker.member", json.dumps(asdict(settings))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         self._errors: list[str] = []
         self._readers = [

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Final
 
-from groupspec.conformance.real_broker.member import CLOSE_MS, MemberSettings, Read, say_partitions
+from groupspec.conformance.real_broker.member_protocol import MemberSettings, Read, say_partitions
 from groupspec.conformance.traces.recorder import FileRecorder
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.messages import TopicPartition
+
+CLOSE_MS: Final = 20_000
 
 
 class ReferenceMember:

@@ -33,7 +33,7 @@ from groupspec.impl.core.messages import (
 )
 from groupspec.impl.core.transport import Transport
 from groupspec.impl.runtime import Runtime
-from groupspec.impl.threads.testing import DrivenConsumer, RecordedDriver
+from groupspec.impl.testing import DrivenConsumer, RecordedDriver
 from groupspec.spec.compiler.member import Member, MemberState
 
 _TIMER_OF = {event: timer for timer, event in TIMERS.items()}

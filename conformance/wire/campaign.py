@@ -23,12 +23,12 @@ from typing import Final
 
 from groupspec.conformance import tied
 from groupspec.conformance.wire.artefacts import write_artefacts
+from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_run import CaseResult, run_case
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.docket import Entry as DocketEntry
 from groupspec.conformance.wire.docket import explanation
 from groupspec.conformance.wire.incidents import symptoms
-from groupspec.conformance.wire.scenario import Case
 from groupspec.conformance.wire.stalls import StallClock
 from groupspec.conformance.wire.verdicts import BROKEN, CERTAIN_RUNS, Combined, Judgement, Verdict, combine
 from groupspec.spec.rules import RULES

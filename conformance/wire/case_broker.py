@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from groupspec.conformance.endings import is_out_of_memory
+from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.log import Entry, Log
-from groupspec.conformance.wire.scenario import Case
 from groupspec.impl.broker.actions import Hold, Reply, ReplyAfter
 from groupspec.impl.broker.log import BrokerFailure, WireEvent
 from groupspec.impl.broker.server import ScriptedBroker

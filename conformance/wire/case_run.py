@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from groupspec.conformance.endings import is_out_of_memory
+from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_broker import CaseBroker
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.harness_process import HarnessProcess
@@ -21,7 +22,6 @@ from groupspec.conformance.wire.history import History, Settings
 from groupspec.conformance.wire.judging import Outcome, judge_run
 from groupspec.conformance.wire.log import Entry, Log
 from groupspec.conformance.wire.protocol import EXIT_UNSUPPORTED, FEATURES, misspelt_features
-from groupspec.conformance.wire.scenario import Case
 from groupspec.conformance.wire.scenario_context import (
     AUTO_COMMIT_INTERVAL_MS,
     CLOSE_WITHIN_MS,

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import Final, NoReturn
 
 from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_broker import GROUP, CaseBroker
 from groupspec.conformance.wire.harness_process import HarnessProcess
 from groupspec.conformance.wire.history import CALLBACKS
 from groupspec.conformance.wire.log import Entry, Log, now_us
-from groupspec.conformance.wire.scenario import Case
 
 CLIENT_ID: Final = "under-test"
 WITHIN_MS: Final = 8_000

@@ -20,8 +20,8 @@ from groupspec.impl.core.errors import CommitFailedError, ConfigError, KafkaTime
 from groupspec.impl.core.messages import OffsetAndMetadata
 from groupspec.impl.network.transport import SocketTransport
 from groupspec.impl.runtime import ThreadingRuntime
+from groupspec.impl.testing import Callback
 from groupspec.impl.threads.background import BackgroundDriver
-from groupspec.impl.threads.testing import Callback
 from groupspec.impl.trace import TraceEvent
 
 pytestmark = pytest.mark.realtime

@@ -12,7 +12,7 @@ from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.core.subscription import Buffered, SubscriptionState
 from groupspec.impl.network.records import NewRecord, encode_records
 from groupspec.impl.records import ConsumerRecord, Decoded, Records
-from groupspec.impl.threads.testing import PlainDecoder
+from groupspec.impl.testing import PlainDecoder
 from groupspec.impl.wiring import DECODER
 
 FIRST = TopicPartition("orders", 0)

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from groupspec.conformance.real_broker.fixture import RealBroker
-from groupspec.conformance.real_broker.member import MemberSettings
 from groupspec.conformance.real_broker.member_process import Ledger, MemberProcess
+from groupspec.conformance.real_broker.member_protocol import MemberSettings
 from groupspec.conformance.real_broker.paths import Round, read_trace, rounds
 from groupspec.conformance.traces import engine
 from groupspec.conformance.traces.dialects import Clock

@@ -14,11 +14,12 @@ from typing import Final
 import msgspec
 
 from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.case import PLAIN, Case
 from groupspec.conformance.wire.case_broker import GROUP, CaseBroker
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.harness_process import Ending, HarnessProcess
 from groupspec.conformance.wire.log import Entry, Log, Test
-from groupspec.conformance.wire.scenario import PLAIN, SCENARIOS, Case
+from groupspec.conformance.wire.scenario import SCENARIOS
 from groupspec.conformance.wire.scenario_context import STARTUP_WITHIN_MS, WITHIN_MS
 from groupspec.conformance.wire.stalls import WaitClock, longest_wait_us
 

@@ -1,6 +1,7 @@
 """(g) close() of a member that has nothing else to do, and of one with a heartbeat under way."""
 
-from groupspec.conformance.wire.scenario import Variant, scenario
+from groupspec.conformance.wire.case import Variant
+from groupspec.conformance.wire.scenario import scenario
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 
 

@@ -1,6 +1,7 @@
 """(a) A new member joins: two JoinGroups, one SyncGroup, and it lives."""
 
-from groupspec.conformance.wire.scenario import POLLS_AND_LATE_SYNC, Variant, scenario
+from groupspec.conformance.wire.case import POLLS_AND_LATE_SYNC, Variant
+from groupspec.conformance.wire.scenario import scenario
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 
 

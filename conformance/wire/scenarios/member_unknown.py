@@ -1,6 +1,7 @@
 """(d) The coordinator no longer knows the member."""
 
-from groupspec.conformance.wire.scenario import Variant, scenario
+from groupspec.conformance.wire.case import Variant
+from groupspec.conformance.wire.scenario import scenario
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 
 

@@ -1,6 +1,7 @@
 """(c) The coordinator announces a rebalance, and a cooperative member gives up only what moves."""
 
-from groupspec.conformance.wire.scenario import POLLS_AND_LATE_SYNC, scenario
+from groupspec.conformance.wire.case import POLLS_AND_LATE_SYNC
+from groupspec.conformance.wire.scenario import scenario
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 
 

@@ -1,6 +1,7 @@
 """(b) The coordinator announces a rebalance, and the member gives up everything first."""
 
-from groupspec.conformance.wire.scenario import POLLS_AND_LATE_SYNC, Variant, scenario
+from groupspec.conformance.wire.case import POLLS_AND_LATE_SYNC, Variant
+from groupspec.conformance.wire.scenario import scenario
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 
 

@@ -15,9 +15,10 @@ from groupspec.conformance.traces.schema import json_schema
 from groupspec.conformance.wire import campaign as campaign_module
 from groupspec.conformance.wire import scenario_context, scenarios
 from groupspec.conformance.wire.campaign import Campaign, run_campaign
+from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_run import CaseResult, run_case
 from groupspec.conformance.wire.clients import Client, find_client
-from groupspec.conformance.wire.scenario import SCENARIOS, Case, all_cases
+from groupspec.conformance.wire.scenario import SCENARIOS, all_cases
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.stalls import StallClock
 from groupspec.conformance.wire.tests import fake_harnesses as fake

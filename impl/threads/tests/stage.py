@@ -37,7 +37,7 @@ from groupspec.impl.core.messages import (
 )
 from groupspec.impl.core.protocol import Assignment, encode_assignment
 from groupspec.impl.records import ConsumerRecord
-from groupspec.impl.threads.testing import Call, DrivenConsumer
+from groupspec.impl.testing import Call, DrivenConsumer
 
 T = TypeVar("T")
 

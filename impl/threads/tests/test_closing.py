@@ -12,7 +12,7 @@ from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.errors import ConsumerClosedError, KafkaError
 from groupspec.impl.core.events import Fetch, SendRequest, Unsubscribe
 from groupspec.impl.core.messages import ErrorCode, HeartbeatResponse, OffsetAndMetadata, OffsetCommitRequest
-from groupspec.impl.threads.testing import Call, CallThread
+from groupspec.impl.testing import Call, CallThread
 from groupspec.impl.threads.tests.stage import Stage, partitions
 
 

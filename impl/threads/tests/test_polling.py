@@ -24,8 +24,8 @@ from groupspec.impl.core.messages import (
     TopicPartition,
 )
 from groupspec.impl.run_to_idle import RunToIdleRuntime
+from groupspec.impl.testing import PLAIN_DECODER, CallThread
 from groupspec.impl.threads.memory_transport import MemoryTransport
-from groupspec.impl.threads.testing import PLAIN_DECODER, CallThread
 from groupspec.impl.threads.tests.stage import TOPIC, Stage, partitions
 
 FIRST = TopicPartition(TOPIC, 0)

@@ -12,7 +12,7 @@ from groupspec.impl.core.events import Fetch
 from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
 from groupspec.impl.core.subscription import Buffered, SubscriptionState
 from groupspec.impl.runtime import this_thread
-from groupspec.impl.threads.testing import Callback
+from groupspec.impl.testing import Callback
 from groupspec.impl.threads.tests.stage import TOPIC, Stage, partitions
 
 FIRST = TopicPartition(TOPIC, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupspec.impl.core.errors import CommitFailedError
-from groupspec.impl.threads.testing import Callback
+from groupspec.impl.testing import Callback
 from groupspec.impl.threads.tests.stage import Stage, partitions
 
 

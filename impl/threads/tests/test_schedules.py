@@ -38,7 +38,7 @@ from groupspec.impl.core.messages import (
     TopicPartition,
 )
 from groupspec.impl.core.protocol import Assignment, encode_assignment
-from groupspec.impl.threads.testing import Callback, CallThread
+from groupspec.impl.testing import Callback, CallThread
 from groupspec.impl.threads.tests.stage import COMMITTED, Stage, name, partitions
 
 SHARES = ((0, 1), (0,), (1, 2), ())

@@ -1,0 +1,88 @@
+"""What a scenario and a case are: data.
+
+A scenario is a function that reads like a story, its rules, and the ways in which it is run; a case is one of these ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+HEARTBEAT_INTERVAL_MS: Final = 100
+SMALL_TIMEOUT_MS: Final = 1_000
+"""The smallest session timeout and poll interval that every known client accepts (librdkafka: poll interval >= session)."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way of running a scenario; `name` "" is the plain one."""
+
+    name: str = ""
+    poll_ms: int = 50
+    sync_late: bool = False
+    callback_ms: int = 20
+    auto_commit: bool = True
+    held_heartbeat: bool = False
+    topic: str = "orders"
+    not_judged: str = ""
+    """Rules of the scenario for which this way of running it gives no occasion."""
+
+
+PLAIN: Final = Variant()
+POLLS_AND_LATE_SYNC: Final = (
+    Variant(not_judged="H1"),
+    Variant("poll-5", poll_ms=5, not_judged="H1"),
+    Variant("poll-500", poll_ms=500, not_judged="H1"),
+    Variant("sync-late", sync_late=True),
+)
+"""Rule H1 (heartbeats while something takes long) is judged where SyncGroup takes long."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A story, and what is judged by it."""
+
+    id: str
+    story: Callable[..., None]  # takes a ScenarioContext, as `scenario.scenario` checks
+    rules: tuple[str, ...]
+    source: str
+    rebalance: Literal["eager", "cooperative"]
+    needs: frozenset[str]
+    variants: Sequence[Variant] = (PLAIN,)
+    retry_backoff_ms: int = 100
+    timeout_ms: int = SMALL_TIMEOUT_MS
+    doc: str = field(default="")
+
+    @property
+    def timeouts(self) -> dict[str, int]:
+        """Heartbeat interval, session timeout and poll interval, under the names of the configuration."""
+        return {
+            "session_timeout_ms": self.timeout_ms,
+            "heartbeat_interval_ms": HEARTBEAT_INTERVAL_MS,
+            "max_poll_interval_ms": self.timeout_ms,
+        }
+
+    @property
+    def title(self) -> str:
+        """The first line of its prose."""
+        return self.doc.strip().partition("\n")[0]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One scenario, run in one way."""
+
+    scenario: Scenario
+    variant: Variant
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """What this run is judged by."""
+        left_out = self.variant.not_judged.split()
+        return tuple(rule for rule in self.scenario.rules if rule not in left_out)
+
+    @property
+    def id(self) -> str:
+        """What `--scenario` takes: the scenario's id, and the variant's name after a slash."""
+        return f"{self.scenario.id}/{self.variant.name}" if self.variant.name else self.scenario.id
