@@ -12,7 +12,7 @@ from groupspec.conformance.cli import main
 from groupspec.conformance.commands._trace_why import why
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.real_broker import instance, probe
-from groupspec.conformance.real_broker.fixture import RealBroker
+from groupspec.conformance.real_broker.tests.fixture import RealBroker
 
 
 def test_no_broker_is_up_in_a_new_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

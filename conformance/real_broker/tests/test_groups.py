@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from groupspec.conformance.real_broker.fixture import RealBroker
-from groupspec.conformance.real_broker.member_process import Ledger, MemberProcess
-from groupspec.conformance.real_broker.member_protocol import MemberSettings
-from groupspec.conformance.real_broker.paths import Round, read_trace, rounds
+from groupspec.conformance.real_broker.tests.fixture import RealBroker
+from groupspec.conformance.real_broker.tests.member_process import Ledger, MemberProcess
+from groupspec.conformance.real_broker.tests.member_protocol import MemberSettings
+from groupspec.conformance.real_broker.tests.paths import Round, read_trace, rounds
 from groupspec.conformance.traces import engine
 from groupspec.conformance.traces.dialects import Clock
 from groupspec.conformance.traces.why import Question, explain_logs

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Producer
 
-from groupspec.conformance.real_broker.fixture import RealBroker
+from groupspec.conformance.real_broker.tests.fixture import RealBroker
 from groupspec.impl.consumer import Consumer, TopicPartition
 
 pytestmark = pytest.mark.real_broker

@@ -13,9 +13,9 @@ from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.spark.check import check
 from groupspec.conformance.spark.ingest import ingest
 from groupspec.conformance.traces import engine, fleet, layout
-from groupspec.conformance.traces.defects import DEFECTS
 from groupspec.conformance.traces.engine import BATCH_ROWS, Verdict
 from groupspec.conformance.traces.schema import TraceLine
+from groupspec.conformance.traces.tests.defects import DEFECTS
 from groupspec.conformance.traces.tests.judging import flat, in_order, judge_compiled, rules
 from groupspec.conformance.traces.tests.recordings import STORIES, sample
 

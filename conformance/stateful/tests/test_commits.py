@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from groupspec.conformance.stateful.commits import CommitAdapter, CommitLockstep
 from groupspec.conformance.stateful.lockstep import Divergence
 from groupspec.conformance.stateful.routes import Offer, member_of
+from groupspec.conformance.stateful.tests.commits import CommitAdapter, CommitLockstep
 from groupspec.impl.core.commits import Commits, Operation
 from groupspec.impl.core.errors import KafkaError
 from groupspec.impl.core.messages import ErrorCode

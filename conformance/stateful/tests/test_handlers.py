@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupspec.conformance.stateful.handlers import (
+from groupspec.conformance.stateful.tests.handlers import (
     SPECIFIED_BY_CASES,
     SPECIFIED_BY_MACHINES,
     Key,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupspec.conformance.stateful.request_handling import check
+from groupspec.conformance.stateful.tests.request_handling import check
 from groupspec.spec.request_handling import HANDLINGS, Handling
 
 

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from groupspec.conformance.traces import fleet
-from groupspec.conformance.traces.defects import DEFECTS, Defect
 from groupspec.conformance.traces.schema import ERRORS, EVENTS, TraceLine
+from groupspec.conformance.traces.tests.defects import DEFECTS, Defect
 from groupspec.conformance.traces.tests.judging import flat, in_order, judge_compiled, judge_plainly, rules
 from groupspec.conformance.traces.tests.recordings import STORIES, record, sample
 from groupspec.conformance.traces.trace_rules import RULES

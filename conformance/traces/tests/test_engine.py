@@ -12,10 +12,10 @@ import pytest
 
 from groupspec.conformance.errors import InternalProblem, UsageProblem
 from groupspec.conformance.traces import engine, layout
-from groupspec.conformance.traces.defects import DEFECTS
 from groupspec.conformance.traces.inputs import LAYOUT_FILE
 from groupspec.conformance.traces.reading import to_table
 from groupspec.conformance.traces.schema import TraceLine
+from groupspec.conformance.traces.tests.defects import DEFECTS
 from groupspec.conformance.traces.tests.judging import flat, in_order, judge_compiled
 from groupspec.conformance.traces.tests.recordings import STORIES, sample
 from groupspec.conformance.traces.workspace import workspace

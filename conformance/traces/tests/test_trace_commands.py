@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from groupspec.conformance.cli import main
-from groupspec.conformance.traces.defects import DEFECTS
+from groupspec.conformance.traces.tests.defects import DEFECTS
 from groupspec.conformance.traces.tests.judging import flat
 from groupspec.conformance.traces.tests.recordings import SAMPLES, sample
 

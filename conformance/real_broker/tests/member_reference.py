@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-from groupspec.conformance.real_broker.member_protocol import MemberSettings, Read, say_partitions
+from groupspec.conformance.real_broker.tests.member_protocol import MemberSettings, Read, say_partitions
 from groupspec.conformance.traces.recorder import FileRecorder
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.messages import TopicPartition

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from groupspec.conformance.stateful.answers import TOPIC
-from groupspec.conformance.stateful.stage import CALLBACK, COMMITTED, NONE_COMMITTED, OWNED, Stage
+from groupspec.conformance.stateful.tests.stage import CALLBACK, COMMITTED, NONE_COMMITTED, OWNED, Stage
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.messages import ErrorCode, OffsetAndMetadata
 from groupspec.spec.request_handling import COMMAND, HANDLINGS, TIMER, Handling

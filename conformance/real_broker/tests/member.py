@@ -8,7 +8,7 @@ end of stdin is a close, too.
 The n-th record of a test topic lies in partition n % partitions and has the text of n as its value: so each record says
 where it belongs, and one that is lost, moved or repeated is seen.
 
-Run as `python -m groupspec.conformance.real_broker.member SETTINGS`, settings being JSON (see `member_protocol.MemberSettings`).
+Run as `python -m groupspec.conformance.real_broker.tests.member SETTINGS`, settings being JSON (see `member_protocol.MemberSettings`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import sys
 import threading
 from typing import Final, Protocol
 
-from groupspec.conformance.real_broker.member_protocol import MemberSettings, Read, say
+from groupspec.conformance.real_broker.tests.member_protocol import MemberSettings, Read, say
 
 POLL_MS: Final = 100
 
@@ -80,10 +80,10 @@ def _listen(commands: queue.SimpleQueue[str]) -> None:
 
 def _made(settings: MemberSettings) -> Client:
     if settings.client == "confluent":
-        from groupspec.conformance.real_broker.member_confluent import ConfluentMember
+        from groupspec.conformance.real_broker.tests.member_confluent import ConfluentMember
 
         return ConfluentMember(settings)
-    from groupspec.conformance.real_broker.member_reference import ReferenceMember
+    from groupspec.conformance.real_broker.tests.member_reference import ReferenceMember
 
     return ReferenceMember(settings)
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
-from groupspec.conformance.stateful.preconditions import BACKED_OFF, CLOSE_MS, PRECONDITIONS, error_of, happens
-from groupspec.conformance.stateful.stage import COMMITTED, LISTED, NONE_COMMITTED, OWNED, Stage
+from groupspec.conformance.stateful.tests.preconditions import BACKED_OFF, CLOSE_MS, PRECONDITIONS, error_of, happens
+from groupspec.conformance.stateful.tests.stage import COMMITTED, LISTED, NONE_COMMITTED, OWNED, Stage
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.messages import ErrorCode, OffsetCommitRequest
 from groupspec.spec.request_handling import Handling

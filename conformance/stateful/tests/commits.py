@@ -14,9 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from groupspec.conformance.stateful.answers import TOPIC, error_named
-from groupspec.conformance.stateful.commit_stage import DEADLINE_MS, EARLIER, SUBJECT, CommitStage, Watched
 from groupspec.conformance.stateful.lockstep import Divergence
 from groupspec.conformance.stateful.routes import Goal, Offer
+from groupspec.conformance.stateful.tests.commit_stage import DEADLINE_MS, EARLIER, SUBJECT, CommitStage, Watched
 from groupspec.conformance.stateful.translation import api_of
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.messages import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from groupspec.conformance.real_broker.member_protocol import MemberSettings, Read, say_partitions
+from groupspec.conformance.real_broker.tests.member_protocol import MemberSettings, Read, say_partitions
 
 
 class ConfluentMember:

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from groupspec.conformance.stateful.preconditions import key_of
-from groupspec.conformance.stateful.request_handling import check
 from groupspec.conformance.stateful.routes import Route, transition_routes
 from groupspec.conformance.stateful.suite import REBALANCES, TARGETS, VARIANTS, start_core, walk
+from groupspec.conformance.stateful.tests.preconditions import key_of
+from groupspec.conformance.stateful.tests.request_handling import check
 from groupspec.conformance.stateful.translation import COMMANDS, EVENTS_OF, TIMERS
 from groupspec.spec.request_handling import HANDLINGS, Handling
 from groupspec.spec.vocabulary import RESPONSES

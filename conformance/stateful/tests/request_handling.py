@@ -7,9 +7,9 @@ expect stands in the table alone.
 
 from __future__ import annotations
 
-from groupspec.conformance.stateful.postconditions import POSTCONDITIONS
-from groupspec.conformance.stateful.preconditions import PRECONDITIONS
-from groupspec.conformance.stateful.stage import Stage
+from groupspec.conformance.stateful.tests.postconditions import POSTCONDITIONS
+from groupspec.conformance.stateful.tests.preconditions import PRECONDITIONS
+from groupspec.conformance.stateful.tests.stage import Stage
 from groupspec.spec.request_handling import Handling
 
 

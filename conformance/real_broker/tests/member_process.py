@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from types import TracebackType
 from typing import Final
 
-from groupspec.conformance.real_broker.member_protocol import MemberSettings
+from groupspec.conformance.real_broker.tests.member_protocol import MemberSettings
 
 END_LIMIT_S: Final = 30
 Said = dict[str, object]
@@ -75,7 +75,7 @@ class MemberProcess:
         self._changed = threading.Condition()
         self._ended = False
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "groupspec.conformance.real_broker.member", json.dumps(asdict(settings))],
+            [sys.executable, "-m", "groupspec.conformance.real_broker.tests.member", json.dumps(asdict(settings))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
