@@ -9,12 +9,12 @@ from pathlib import Path
 from types import ModuleType
 
 from groupspec import conformance
-from groupspec.conformance import book_addresses as addresses
 from groupspec.conformance.book.claims import by_kind, claim, models
 from groupspec.conformance.book.listing import code
 from groupspec.conformance.book.page import Page
 from groupspec.conformance.engines.counts import LEFT_OUT, Count, recorded
 from groupspec.conformance.engines.texts import MAX_MEMBERS
+from groupspec.conformance.explain import addresses
 from groupspec.spec import composition
 from groupspec.spec.compiler.model import Action, Model
 from groupspec.spec.compiler.tla import module_name

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
-from groupspec.conformance import book_addresses as addresses
 from groupspec.conformance import findings
 from groupspec.conformance.book.page import Page
+from groupspec.conformance.explain import addresses
 
 
 class Counterexample(Protocol):

@@ -9,14 +9,14 @@ from typing import Any, Final
 from jinja2 import Environment
 from markupsafe import Markup
 
-from groupspec.conformance import book_addresses as addresses
 from groupspec.conformance.book import composition, text
 from groupspec.conformance.book.rows import sent
 from groupspec.conformance.book.rule_pages import BINDS, BINDS_LONG
 from groupspec.conformance.book.scores import notices
-from groupspec.conformance.book.sources import source
 from groupspec.conformance.book.variants import Variant
-from groupspec.conformance.book.words import outgoing, words
+from groupspec.conformance.explain import addresses
+from groupspec.conformance.explain.sources import source
+from groupspec.conformance.explain.words import outgoing, words
 from groupspec.conformance.reports.templating import environment, our_version
 from groupspec.conformance.vectors import VectorEvent
 from groupspec.spec import vocabulary

@@ -6,14 +6,14 @@ import sys
 from collections.abc import Iterator
 from types import ModuleType
 
-from groupspec.conformance import book_addresses as addresses
 from groupspec.conformance.book.page import Page
 from groupspec.conformance.book.pictures import picture
 from groupspec.conformance.book.rows import Cell, ShownRow, shown_row
-from groupspec.conformance.book.states import means
 from groupspec.conformance.book.text import attribute_docs, module_prose, module_sources, prose
 from groupspec.conformance.book.variants import Variant, variants
 from groupspec.conformance.book.vectors import vectors_of
+from groupspec.conformance.explain import addresses
+from groupspec.conformance.explain.state_meanings import means
 from groupspec.diagrams.matrix import blank_cells
 from groupspec.spec import member
 from groupspec.spec.compiler.tables import MACHINES, OF_NO_PROTOCOL, whole_tables

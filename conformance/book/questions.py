@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from groupspec.conformance.book.machines import gist, in_order
-from groupspec.conformance.book.states import means
 from groupspec.conformance.book.variants import variants
+from groupspec.conformance.explain.state_meanings import means
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.tables import whole_tables
 

@@ -9,11 +9,11 @@ from types import ModuleType
 
 from markupsafe import Markup
 
-from groupspec.conformance.book.glossary import TERMS
 from groupspec.conformance.book.page import Page
 from groupspec.conformance.book.text import attribute_docs, prose
 from groupspec.conformance.book.variants import variants
-from groupspec.conformance.book.words import outgoing
+from groupspec.conformance.explain.words import outgoing
+from groupspec.conformance.glossary import TERMS
 from groupspec.conformance.mutants.catalogue import MUTANTS
 from groupspec.conformance.traces import trace_rules
 from groupspec.conformance.wire.scenario import SCENARIOS

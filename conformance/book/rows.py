@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from groupspec.conformance import book_addresses as addresses
 from groupspec.conformance.book import text
 from groupspec.conformance.book.variants import Variant, where
 from groupspec.conformance.book.variants import variants as all_variants
-from groupspec.conformance.book.words import kind_of
+from groupspec.conformance.explain import addresses
+from groupspec.conformance.explain.words import kind_of
 from groupspec.spec.compiler import Row
 from groupspec.spec.compiler.tables import whole_tables
 from groupspec.spec.rules import RULES

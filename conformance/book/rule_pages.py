@@ -9,13 +9,13 @@ from typing import Final
 
 from markupsafe import Markup
 
-from groupspec.conformance import book_addresses as addresses
 from groupspec.conformance.book.claims import claimed
 from groupspec.conformance.book.held import held_by, totals, why_not
 from groupspec.conformance.book.page import Page
 from groupspec.conformance.book.rows import ShownRow, together
 from groupspec.conformance.book.text import link, prose
-from groupspec.conformance.explanations import Explanation, explain
+from groupspec.conformance.explain import addresses
+from groupspec.conformance.explain.explanations import Explanation, explain
 from groupspec.conformance.mutants.catalogue import MUTANTS
 from groupspec.conformance.traces import trace_rules
 from groupspec.conformance.wire.scenario import SCENARIOS

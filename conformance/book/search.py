@@ -7,14 +7,14 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from groupspec.conformance import book_addresses as addresses
 from groupspec.conformance.book.claims import claims
 from groupspec.conformance.book.counterexamples import Counterexample
-from groupspec.conformance.book.glossary import TERMS
 from groupspec.conformance.book.machines import gist, module_of
-from groupspec.conformance.book.states import STATES
 from groupspec.conformance.book.variants import variants
-from groupspec.conformance.book.words import outgoing, words
+from groupspec.conformance.explain import addresses
+from groupspec.conformance.explain.state_meanings import STATES
+from groupspec.conformance.explain.words import outgoing, words
+from groupspec.conformance.glossary import TERMS
 from groupspec.conformance.mutants.catalogue import MUTANTS
 from groupspec.conformance.traces import trace_rules
 from groupspec.conformance.wire.scenario import SCENARIOS

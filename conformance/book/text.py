@@ -16,10 +16,10 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
-from groupspec.conformance import book_addresses as addresses
-from groupspec.conformance.book.glossary import TERMS
-from groupspec.conformance.book.sources import source
-from groupspec.conformance.book.words import words
+from groupspec.conformance.explain import addresses
+from groupspec.conformance.explain.sources import source
+from groupspec.conformance.explain.words import words
+from groupspec.conformance.glossary import TERMS
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.tables import MACHINES
 from groupspec.spec.known_bugs import KNOWN_BUGS

@@ -10,7 +10,7 @@ import click
 from groupspec.conformance.commands._common import json_option, results, write_json
 from groupspec.conformance.commands._machines import completed
 from groupspec.conformance.errors import EXIT_OK, UsageProblem, did_you_mean
-from groupspec.conformance.explanations import Explanation, explain, explainable
+from groupspec.conformance.explain.explanations import Explanation, explain, explainable
 from groupspec.diagrams.matrix import row_text
 from groupspec.spec.compiler.tables import whole_tables
 from groupspec.spec.known_bugs import KNOWN_BUGS

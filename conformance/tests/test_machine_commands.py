@@ -13,7 +13,7 @@ from groupspec.conformance import cli, generate
 from groupspec.conformance.commands import generate as generate_command
 from groupspec.conformance.commands import table as table_command
 from groupspec.conformance.commands._common import SCHEMAS
-from groupspec.conformance.explanations import explain, explainable
+from groupspec.conformance.explain.explanations import explain, explainable
 from groupspec.diagrams import layout
 from groupspec.spec.compiler import Table, table_data
 from groupspec.spec.compiler.tables import each_table, tables

@@ -15,10 +15,10 @@ import pytest
 
 from groupspec.conformance.book.questions import events, situations
 from groupspec.conformance.book.site import book
-from groupspec.conformance.book.states import STATES
 from groupspec.conformance.book.tests.pages import ReadPage
 from groupspec.conformance.cli import main
-from groupspec.conformance.explanations import explain, explainable
+from groupspec.conformance.explain.explanations import explain, explainable
+from groupspec.conformance.explain.state_meanings import STATES
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.tables import tables, whole_tables
 from groupspec.spec.differences import DIFFERENCES

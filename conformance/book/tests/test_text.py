@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupspec.conformance.book import text
-from groupspec.conformance.book.sources import source
+from groupspec.conformance.explain.sources import source
 
 
 def test_a_guard_breaks_before_and_and_or_but_not_in_brackets() -> None:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import pytest
 
 from groupspec.conformance import cli
-from groupspec.conformance.explanations import explain
+from groupspec.conformance.explain.explanations import explain
 from groupspec.conformance.held import files, lists, matrix, rows, stories
 from groupspec.conformance.held.breakers import BREAKERS
 from groupspec.conformance.held.worker import GREEN

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from groupspec.conformance.book.glossary import TERMS
+from groupspec.conformance.glossary import TERMS
 from groupspec.spec import vocabulary
 from groupspec.spec.terms import Effect, Event, Variable
 

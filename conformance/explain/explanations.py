@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Literal, TypeAlias
 
-from groupspec.conformance import book_addresses as addresses
+from groupspec.conformance.explain import addresses
 from groupspec.conformance.held import files as held_files
 from groupspec.conformance.held.lists import HELD_LATER, HYGIENE
 from groupspec.conformance.traces import trace_rules

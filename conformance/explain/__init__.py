@@ -1,0 +1,1 @@
+"""What `groupspec explain` says of a name, and what the book says in the same words."""
