@@ -21,9 +21,9 @@ from groupspec import conformance, diagrams
 from groupspec.conformance.engines import counts as model_counts
 from groupspec.conformance.engines.texts import COMMITTED, model_texts
 from groupspec.conformance.findings import runs
-from groupspec.conformance.held import files as held_files
-from groupspec.conformance.held.matrix import kill_matrix
 from groupspec.conformance.judges import judges_markdown
+from groupspec.conformance.mutation import files as held_files
+from groupspec.conformance.mutation.matrix import kill_matrix
 from groupspec.conformance.scores import files as score_files
 from groupspec.conformance.scores.page import scores_markdown
 from groupspec.conformance.stateful import feasible
@@ -39,7 +39,7 @@ from groupspec.spec.compiler import REBALANCES, TABLE_SCHEMA, Table, table_data
 from groupspec.spec.compiler.tables import each_table
 from groupspec.spec.expiry.theorems import THEOREMS
 
-HELD: Final = "generated/held/held.json"
+HELD: Final = "generated/mutation.json"
 
 SCORES: Final = "generated/scores.json"
 

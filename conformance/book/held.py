@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from groupspec.conformance.held.files import committed
+from groupspec.conformance.mutation.files import committed
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from groupspec.conformance.book.rows import ShownRow, together
 from groupspec.conformance.book.text import link, prose
 from groupspec.conformance.explain import addresses
 from groupspec.conformance.explain.explanations import Explanation, explain
-from groupspec.conformance.mutants.catalogue import MUTANTS
+from groupspec.conformance.mutation.catalogue.on_the_wire import MUTANTS
 from groupspec.conformance.traces import trace_rules
 from groupspec.conformance.wire.scenario import SCENARIOS
 from groupspec.spec import rules as rules_module

@@ -5,9 +5,9 @@ from __future__ import annotations
 from groupspec.conformance import generate
 from groupspec.conformance.commands._common import progress, remarks, results
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK
-from groupspec.conformance.held import files
-from groupspec.conformance.held.breakers import BREAKERS
-from groupspec.conformance.held.matrix import KillMatrix, kill_matrix
+from groupspec.conformance.mutation import files
+from groupspec.conformance.mutation.catalogue import BREAKERS
+from groupspec.conformance.mutation.matrix import KillMatrix, kill_matrix
 from groupspec.conformance.outputs import write_text
 
 

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Literal, TypeAlias
 
 from groupspec.conformance.explain import addresses
-from groupspec.conformance.held import files as held_files
-from groupspec.conformance.held.lists import HELD_LATER, HYGIENE
+from groupspec.conformance.mutation import files as held_files
+from groupspec.conformance.mutation.lists import HELD_LATER, HYGIENE
 from groupspec.conformance.traces import trace_rules
 from groupspec.conformance.wire import scenarios  # noqa: F401 - registers the scenarios
 from groupspec.conformance.wire.scenario import SCENARIOS

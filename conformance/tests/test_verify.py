@@ -18,7 +18,7 @@ from groupspec.conformance.commands._common import SCHEMAS
 from groupspec.conformance.commands._verify_models import Catalogue
 from groupspec.conformance.engines import EngineLimits, EngineRun
 from groupspec.conformance.engines.judge import Judgement
-from groupspec.conformance.held import files as held
+from groupspec.conformance.mutation import files as held
 from groupspec.conformance.scores import files as scores
 from groupspec.spec.compiler.model import Model, ModelMaker, Scope
 from groupspec.spec.compiler.tests.toy_model import toy_model

@@ -91,7 +91,7 @@ def find_client(argument: str) -> Client:
 
 
 def mutated(mutant: str) -> Client:
-    """The reference with one bug put into it (see groupspec.conformance.mutants)."""
+    """The reference with one bug put into it (see groupspec.conformance.mutation)."""
     reference = IN_PYTHON["reference"]
     return Client(f"reference--{mutant}", (*reference.command, "--mutant", mutant), reference.package)
 

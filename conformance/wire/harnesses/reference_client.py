@@ -1,6 +1,6 @@
 """The harness of the reference implementation.
 
-`--mutant ID` puts one known bug into it first (see groupspec.conformance.mutants); `--trace FILE` writes its own trace there.
+`--mutant ID` puts one known bug into it first (see groupspec.conformance.mutation); `--trace FILE` writes its own trace there.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import argparse
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
-from groupspec.conformance import mutants
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.harnesses._base import Harness, main
 from groupspec.conformance.wire.protocol import Partition
@@ -114,5 +113,8 @@ if __name__ == "__main__":
     arguments.add_argument("--mutant", help="the id of a bug to put in first")
     chosen = arguments.parse_args()
     if chosen.mutant:
-        mutants.apply(chosen.mutant)
+        # Only here: the catalogue imports the specification too, and a harness is to start quickly.
+        from groupspec.conformance.mutation.catalogue.on_the_wire import apply
+
+        apply(chosen.mutant)
     main(Reference)

@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any, Final
 
 from groupspec.conformance.errors import UsageProblem
-from groupspec.conformance.held.packages import NAME, PACKAGES
+from groupspec.conformance.mutation.packages import NAME, PACKAGES
 from groupspec.impl.core.context import Context
 from groupspec.impl.run_to_idle import RunToIdleRuntime
 from groupspec.spec.rules import RULES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from groupspec.conformance.held.breaker import Method, around, breaker, instead
+from groupspec.conformance.mutation.mutant import Method, around, breaker, instead
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.events import EnforceRebalance, Fetch, Poll
 from groupspec.impl.core.metadata import Metadata

@@ -19,8 +19,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from groupspec.conformance.held.breaker import BREAKERS, Breaker, function
-from groupspec.conformance.mutants import _seams
+from groupspec.conformance.mutation import _seams
+from groupspec.conformance.mutation.mutant import BREAKERS, Breaker, function
 from groupspec.spec.compiler import Row, Table
 from groupspec.spec.compiler import tables as tables_module
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupspec.conformance.held.breaker import Method, around, breaker, function, instead, on_answer
+from groupspec.conformance.mutation.mutant import Method, around, breaker, function, instead, on_answer
 from groupspec.impl.core import core as core_module
 from groupspec.impl.core.commits import Commits, Purpose
 from groupspec.impl.core.connection import Connection, ConnectionState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupspec.conformance.held.rows import Change, Which, cell, doing, errors, guard, ignored, rows_changed, to
+from groupspec.conformance.mutation.rows import Change, Which, cell, doing, errors, guard, ignored, rows_changed, to
 
 WAITING: Final = "WAITING"
 SENT: Final = "SENT"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupspec.conformance.held.breaker import Method, around, breaker, instead, nothing, on_answer
+from groupspec.conformance.mutation.mutant import Method, around, breaker, instead, nothing, on_answer
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.core import Core
 from groupspec.impl.core.events import COORDINATOR, Commit

@@ -1,6 +1,6 @@
 """A breaker: one small change of the implementation that breaks one rule, and nothing says so but the tests.
 
-A breaker is put in from outside, as the mutants of `groupspec.conformance.mutants` are: it replaces a method, a function or
+A breaker is put in from outside, as the mutants of `groupspec.conformance.mutation` are: it replaces a method, a function or
 the handler of an answer while the process runs. There is no switch in the implementation, and a seam that has been renamed
 is an error at once. Its id is that of the known bug whose change it repeats, or begins with the rule's.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Final
 
-from groupspec.conformance.mutants import _seams
+from groupspec.conformance.mutation import _seams
 from groupspec.impl.core import dispatch
 
 PutIn = Callable[[], None]
@@ -40,7 +40,7 @@ class Breaker:
 
 
 BREAKERS: Final[dict[str, Breaker]] = {}
-"""Every breaker by its id; filled by the modules of `groupspec.conformance.held.breakers`."""
+"""Every breaker by its id; filled by the modules of `groupspec.conformance.mutation.catalogue`."""
 
 
 def breaker(identifier: str, rules: str) -> Callable[[PutIn], PutIn]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupspec.conformance.held.breaker import Method, around, breaker, instead
+from groupspec.conformance.mutation.mutant import Method, around, breaker, instead
 from groupspec.impl.broker.group import PREPARING_REBALANCE, STABLE, Group, Member, _refused
 from groupspec.impl.core.messages import (
     ErrorCode,

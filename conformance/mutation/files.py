@@ -1,4 +1,4 @@
-"""The committed kill matrix: `generated/held/held.json`, and the same to be read, `held.md`.
+"""The committed kill matrix: `generated/mutation.json`, and the same to be read, `mutation.md`.
 
 The matrix takes a minute to compute, so freshness is judged by two hashes: of the specification (every table and every
 rule), and of the catalogue (every breaker's source and every check's name). What the hashes don't see, a change of the
@@ -15,15 +15,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from groupspec.conformance.held.lists import HELD_LATER, HYGIENE, MAX_LATER
-from groupspec.conformance.held.packages import NAME, PACKAGES
+from groupspec.conformance.mutation.lists import HELD_LATER, HYGIENE, MAX_LATER
+from groupspec.conformance.mutation.packages import NAME, PACKAGES
 from groupspec.spec.compiler.tables import each_table
 from groupspec.spec.rules import RULES
 
 FORMAT_VERSION: Final = 1
 HERE: Final = Path(__file__).resolve().parent
-COMMITTED: Final = HERE.parent / "generated" / "held" / "held.json"
-SOURCES: Final = (HERE / "breaker.py", HERE / "rows.py", HERE / "lists.py", HERE.parent / "mutants" / "catalogue.py")
+COMMITTED: Final = HERE.parent / "generated" / "mutation.json"
+SOURCES: Final = (HERE / "mutant.py", HERE / "rows.py", HERE / "lists.py")
 
 
 def spec_hash() -> str:
@@ -39,7 +39,7 @@ def spec_hash() -> str:
 def catalogue_hash() -> str:
     """Of every breaker's source, of the lists, and of every check's name."""
     digest = hashlib.sha256()
-    for source in (*SOURCES, *sorted((HERE / "breakers").glob("*.py"))):
+    for source in (*SOURCES, *sorted((HERE / "catalogue").glob("*.py"))):
         digest.update(source.name.encode() + b"\n" + source.read_bytes())
     for check in _checks_by_name():
         digest.update(f"{check}\n".encode())
@@ -61,7 +61,7 @@ def _checks_by_name() -> Iterator[str]:
 
 def held_data(matrix: Any) -> dict[str, object]:
     """The committed form of a `KillMatrix`."""
-    from groupspec.conformance.held.breakers import BREAKERS
+    from groupspec.conformance.mutation.catalogue import BREAKERS
 
     rules = {
         rule: {
@@ -104,9 +104,9 @@ def problems(text: str) -> list[str]:
     try:
         data = json.loads(text)
     except json.JSONDecodeError as problem:
-        return [f"held.json can't be read: {problem}"]
+        return [f"mutation.json can't be read: {problem}"]
     if not isinstance(data, dict) or data.get("format") != FORMAT_VERSION:
-        return ["held.json has another format"]
+        return ["mutation.json has another format"]
     found = []
     if data.get("spec") != spec_hash():
         found.append("the tables or the rules have changed since the kill matrix was computed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from groupspec.conformance.held.breaker import Method, around, breaker, function, instead, nothing, on_answer
+from groupspec.conformance.mutation.mutant import Method, around, breaker, function, instead, nothing, on_answer
 from groupspec.impl.core.assignors import Member, sticky
 from groupspec.impl.core.config import INT32_MAX, JOIN_GROUP_EXTRA_MS, Config, RebalanceProtocol
 from groupspec.impl.core.context import Context, Identity

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType, ModuleType
 from typing import Any, Final
 
-from groupspec.conformance.held.breaker import BREAKERS, Breaker, function
+from groupspec.conformance.mutation.mutant import BREAKERS, Breaker, function
 from groupspec.spec import kip62, vocabulary
 
 Members = tuple[tuple[int, int, int], ...]

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from groupspec.conformance.errors import UsageProblem
-from groupspec.conformance.held.breakers import BREAKERS
-from groupspec.conformance.held.lists import HELD_LATER, HYGIENE
-from groupspec.conformance.held.stories import stories
-from groupspec.conformance.held.worker import GREEN, MAX_S
+from groupspec.conformance.mutation.catalogue import BREAKERS
+from groupspec.conformance.mutation.lists import HELD_LATER, HYGIENE
+from groupspec.conformance.mutation.stories import stories
+from groupspec.conformance.mutation.worker import GREEN, MAX_S
 from groupspec.spec.rules import RULES
 
 Told = Callable[[str], None]
@@ -125,7 +125,7 @@ def _all(identifiers: Sequence[str], jobs: int, told: Told) -> Iterator[_Found]:
 
 def _one_process(identifiers: Sequence[str]) -> list[_Found]:
     run = subprocess.run(
-        [sys.executable, "-m", "groupspec.conformance.held.worker", *identifiers],
+        [sys.executable, "-m", "groupspec.conformance.mutation.worker", *identifiers],
         env={**os.environ, "PYTHONHASHSEED": "0"},
         capture_output=True,
         text=True,

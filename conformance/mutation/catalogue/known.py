@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupspec.conformance.held.breaker import BREAKERS, Breaker
-from groupspec.conformance.mutants import MUTANTS
+from groupspec.conformance.mutation.catalogue.on_the_wire import MUTANTS
+from groupspec.conformance.mutation.mutant import BREAKERS, Breaker
 
 BREAKERS.update({one.id: Breaker(one.id, one.breaks, one.what, one.put_in) for one in MUTANTS.values()})

@@ -1,7 +1,7 @@
 """The mutants: what each breaks, where that must show, and the change that breaks it.
 
 Ids are those of `groupspec.spec.known_bugs` where a real bug breaks the rule; others begin with the rule's id. `scenarios` are
-those that must go red: what else goes red is the matrix's affair (`groupspec.conformance.mutants.tests`).
+those that must go red: what else goes red is the matrix's affair (`groupspec.conformance.mutation.tests`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from groupspec.conformance.errors import UsageProblem
-from groupspec.conformance.mutants._seams import (
+from groupspec.conformance.mutation._seams import (
     Original,
     Replacement,
     after_answer,

@@ -10,10 +10,10 @@ import pytest
 
 from groupspec.conformance import cli
 from groupspec.conformance.explain.explanations import explain
-from groupspec.conformance.held import files, lists, matrix, rows, stories
-from groupspec.conformance.held.breakers import BREAKERS
-from groupspec.conformance.held.worker import GREEN
-from groupspec.conformance.mutants import MUTANTS, _seams
+from groupspec.conformance.mutation import _seams, files, lists, matrix, rows, stories
+from groupspec.conformance.mutation.catalogue import BREAKERS
+from groupspec.conformance.mutation.catalogue.on_the_wire import MUTANTS
+from groupspec.conformance.mutation.worker import GREEN
 from groupspec.impl.core import dispatch
 from groupspec.impl.core.tests.scene import Scene
 from groupspec.spec.compiler.tables import tables

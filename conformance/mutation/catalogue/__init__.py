@@ -1,7 +1,6 @@
 """Every breaker there is, chapter by chapter."""
 
-from groupspec.conformance.held.breaker import BREAKERS
-from groupspec.conformance.held.breakers import (  # noqa: F401  # each registers its own
+from groupspec.conformance.mutation.catalogue import (  # noqa: F401  # each registers its own
     callbacks,
     commit_rows,
     commits,
@@ -17,5 +16,6 @@ from groupspec.conformance.held.breakers import (  # noqa: F401  # each register
     threads,
     words,
 )
+from groupspec.conformance.mutation.mutant import BREAKERS
 
 __all__ = ["BREAKERS"]

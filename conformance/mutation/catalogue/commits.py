@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupspec.conformance.held.breaker import Method, around, breaker, instead, nothing, on_answer
+from groupspec.conformance.mutation.mutant import Method, around, breaker, instead, nothing, on_answer
 from groupspec.impl.callbacks import Callbacks
 from groupspec.impl.core.commits import Commits, Operation, Purpose
 from groupspec.impl.core.context import Identity

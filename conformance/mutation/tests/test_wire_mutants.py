@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from groupspec.conformance import mutants
 from groupspec.conformance.errors import UsageProblem
-from groupspec.conformance.mutants import MUTANTS
+from groupspec.conformance.mutation.catalogue import on_the_wire as mutants
+from groupspec.conformance.mutation.catalogue.on_the_wire import MUTANTS
 from groupspec.conformance.wire import scenario_context
 from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
 from groupspec.conformance.wire.campaign import ClientResult, run_campaign

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupspec.conformance.held.rows import Change, Which, cell, doing, guard, ignored, rows_changed, to, without
+from groupspec.conformance.mutation.rows import Change, Which, cell, doing, guard, ignored, rows_changed, to, without
 
 STABLE: Final = "STABLE"
 ANNOUNCED: Final = "heartbeat_rebalance_in_progress"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupspec.conformance.held.breaker import Method, around, breaker, function, instead, nothing
+from groupspec.conformance.mutation.mutant import Method, around, breaker, function, instead, nothing
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core import core as core_module
 from groupspec.impl.core.commits import Commits

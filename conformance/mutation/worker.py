@@ -15,8 +15,8 @@ import traceback
 from pathlib import Path
 from typing import Final
 
-from groupspec.conformance.held.breakers import BREAKERS
-from groupspec.conformance.held.stories import Story, failure, stories
+from groupspec.conformance.mutation.catalogue import BREAKERS
+from groupspec.conformance.mutation.stories import Story, failure, stories
 
 MAX_S: Final = 60.0
 """For all checks of one breaker, which take about a second: the breaker hangs in one of them. It is to be written anew."""
@@ -98,7 +98,7 @@ def _result(identifier: str, known: dict[str, Story]) -> dict[str, object]:
 def _is_defect(broken: BaseException) -> bool:
     """Whether it is the breaker's own code that went wrong, and not the promise."""
     frames = traceback.extract_tb(broken.__traceback__)
-    inside = bool(frames) and str(Path(frames[-1].filename).resolve()).startswith(OURS + os.sep + "breakers")
+    inside = bool(frames) and str(Path(frames[-1].filename).resolve()).startswith(OURS + os.sep + "catalogue")
     return isinstance(broken, DEFECTS) or (inside and isinstance(broken, DEFECTS_INSIDE))
 
 
