@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -38,7 +37,6 @@ SIGNS = {"ok": "OK", "failed": "FAILED", "inconclusive": "INCONCLUSIVE"}
 @click.option(
     "--max-memory", callback=size, default="6GiB", metavar="B", show_default=True, help="Stop each run there."
 )
-@click.option("--checkpoint", type=click.Path(path_type=Path), metavar="FILE", help="Go on from here, and write here.")
 @click.option("--fold", is_flag=True, help="Count states that differ by a renaming of members once.")
 @click.option("--held", is_flag=True, help="Instead: which check notices that a rule is broken, for every rule.")
 @click.option("--safety", is_flag=True, help="Leave liveness out of what TLC checks.")
@@ -55,7 +53,6 @@ def command(
     max_states: int | None,
     max_seconds: float | None,
     max_memory: int,
-    checkpoint: Path | None,
     fold: bool,
     held: bool,
     safety: bool,
@@ -94,7 +91,7 @@ def command(
     require(engine, (*ENGINES, "all"), "engine", "--engine")
     engines = ENGINES if engine == "all" else (engine,)
     chosen = chosen_models(known, model, members, rebalance, profile)
-    _only_the_explorer_can(engines, chosen, max_states, checkpoint, fold)
+    _only_the_explorer_can(engines, max_states, fold)
     limits = EngineLimits(max_states, max_seconds, max_memory)
     judged: list[Judgement] = []
     with progress("verifying", total=len(chosen) * len(engines)) as steps:
@@ -103,7 +100,7 @@ def command(
             traces: dict[str, Trace] = {}
             for name in engines:
                 steps.now(f"{each.name}: {name}")
-                run, found = _run(name, each, limits, fold, checkpoint, safety, steps.now)
+                run, found = _run(name, each, limits, fold, safety, steps.now)
                 runs.append(run)
                 if record and name == "python":
                     counts.record(folder_path("conformance") / MODELS, each, run, fold)
@@ -126,37 +123,24 @@ def _list(known: Catalogue) -> None:
         results().print(f"{name:<{width}}  {size}  {states:>10} states  {about(model)}", markup=False, soft_wrap=True)
 
 
-def _only_the_explorer_can(
-    engines: tuple[str, ...], chosen: list[Model], max_states: int | None, checkpoint: Path | None, fold: bool
-) -> None:
+def _only_the_explorer_can(engines: tuple[str, ...], max_states: int | None, fold: bool) -> None:
     """Refuses what would be asked of an engine that cannot do it.
 
     Raises:
         UsageProblem: with what can.
     """
-    for option, given in (("--fold", fold), ("--checkpoint", checkpoint), ("--max-states", max_states)):
+    for option, given in (("--fold", fold), ("--max-states", max_states)):
         if given and engines != ("python",):
             what = f"{option} is the explorer's only"
             raise UsageProblem(what, f"--engine {' '.join(engines)}", "--engine python", f"leave {option} out")
-    if checkpoint and len(chosen) != 1:
-        names = (model.name for model in chosen)
-        raise UsageProblem("a checkpoint is of one model", "--checkpoint", names, "choose one with --model")
 
 
 def _run(
-    engine: str,
-    model: Model,
-    limits: EngineLimits,
-    fold: bool,
-    checkpoint: Path | None,
-    safety: bool,
-    now: Callable[[str], None],
+    engine: str, model: Model, limits: EngineLimits, fold: bool, safety: bool, now: Callable[[str], None]
 ) -> tuple[EngineRun, dict[str, Trace]]:
     if engine != "python":
         return run_engine(engine, model, limits, not safety, lambda said: now(_progress(model, engine, said))), {}
-    run, found = run_explorer(model, limits, fold, checkpoint, lambda where: now(str(where)))
-    if checkpoint and run.outcome == "inconclusive":
-        run = replace(run, problem=f"{run.problem}; go on with the same command: {checkpoint}")
+    run, found = run_explorer(model, limits, fold, lambda where: now(str(where)))
     return run, dict(found.violations)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from groupspec.conformance.engines.result import Answer, EngineLimits, EngineRun, model_problem
 from groupspec.conformance.errors import UsageProblem
@@ -21,17 +20,16 @@ def run_explorer(
     model: Model,
     limits: EngineLimits,
     fold: bool = False,
-    checkpoint: Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> tuple[EngineRun, Exploration]:
     """Every state of a model, and all properties; with what the explorer itself gives.
 
     Raises:
-        UsageProblem: it cannot be done as asked: a model that is none, a checkpoint of another one.
+        UsageProblem: it cannot be done as asked: a model that is none.
     """
     allowed = Limits(limits.max_states, limits.max_seconds, limits.max_memory)
     try:
-        found = explore(model, limits=allowed, fold=fold, checkpoint=checkpoint, progress=progress)
+        found = explore(model, limits=allowed, fold=fold, progress=progress)
     except ExplorerProblem as problem:
         raise UsageProblem(problem.what, problem.where, problem.allowed, problem.next_step) from problem
     except ModelError as problem:

@@ -23,9 +23,6 @@ class Stop(IntEnum):
 WHOLE = ("states", "expanded", "layer_end", "depth", "edges", "dead_ends", "first_dead", "unfolded")
 """The first of an engine's counts, in the order of `search.c`; then one for each action, one for each property."""
 
-ARRAYS = ("packed", "parents", "numbers")
-"""What a checkpoint holds besides the counts, in the order of `search.c`."""
-
 
 @dataclass(frozen=True)
 class Counts:
@@ -62,13 +59,9 @@ class Counts:
         whole = dict(zip(WHOLE, numbers, strict=False))
         return cls(fired=tuple(numbers[len(WHOLE) : split]), first=tuple(numbers[split:]), **whole)
 
-    def numbers(self) -> list[int]:
-        """In their order."""
-        return [*(getattr(self, name) for name in WHOLE), *self.fired, *self.first]
-
 
 class Engine(Protocol):
-    """A search that can be continued.
+    """A search.
 
     Attributes:
         name: `native` or `python`.
@@ -104,23 +97,6 @@ class Engine(Protocol):
         """The first state from which none can be reached that has the property. Only after a whole search."""
         ...
 
-    def dump(self) -> list[memoryview]:
-        """The arrays of a checkpoint; valid until the engine goes on."""
-        ...
-
-    def restore(self, counts: Counts) -> list[memoryview]:
-        """Makes room for so much, and gives the arrays to be filled in; `restored` is called afterwards."""
-        ...
-
-    def restored(self) -> None:
-        """Goes on from what was filled in."""
-        ...
-
     def close(self) -> None:
         """Gives the memory back."""
         ...
-
-
-def array_bytes(counts: Counts, words: int) -> list[int]:
-    """The lengths of the arrays of a checkpoint, in their order."""
-    return [8 * words * counts.states, 4 * counts.states, 2 * counts.states]

@@ -59,8 +59,7 @@ class Progress:
         frontier: Found, but not yet expanded.
         edges: Alternatives that were enabled in expanded states.
         depth: Steps from the initial state to the states that are being expanded.
-        seconds: Since the beginning, runs before a checkpoint included.
-        states_per_second: Of this run.
+        seconds: Since the beginning.
         memory_bytes: As in `Limits`.
     """
 

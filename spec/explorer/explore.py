@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import partial
-from pathlib import Path
 
 from groupspec.spec.compiler.model import Model
-from groupspec.spec.explorer import checkpoint as checkpoints
 from groupspec.spec.explorer.c_source import c_source
 from groupspec.spec.explorer.engine import Engine, EngineName, Stop
 from groupspec.spec.explorer.exploration import (
@@ -29,8 +26,6 @@ from groupspec.spec.explorer.traces import trace_to
 CHUNK = {"native": 200_000, "python": 5_000}
 """Expansions between two looks at the clock."""
 
-SECONDS_BETWEEN_CHECKPOINTS = 300.0
-
 LIVENESS = "liveness under fairness: the search for fair circles says (explorer/liveness.py), and TLC"
 
 ProgressCallback = Callable[[Progress], None]
@@ -42,7 +37,6 @@ def explore(
     engine: EngineName = "auto",
     limits: Limits | None = None,
     fold: bool = False,
-    checkpoint: Path | None = None,
     progress: ProgressCallback | None = None,
     stop_at_violation: bool = False,
 ) -> Exploration:
@@ -53,8 +47,6 @@ def explore(
         engine: *native* (generated C), *python* (generated Python), or *auto*: native, if there is a C compiler.
         limits: When to stop before the end.
         fold: Count states that differ by a renaming only as one; the model must be symmetric.
-        checkpoint: Where to go on from if the file is there, and where to write to every five minutes and when a limit
-            stops the exploration. Once everything is explored the file is removed.
         progress: Told how far it is, after each chunk of work.
         stop_at_violation: Stop at the first state that violates an invariant, which is one that is nearest.
 
@@ -65,19 +57,10 @@ def explore(
     prepared = program(model)
     folded = folding(prepared) if fold else None
     make = _maker(engine, prepared, folded)
-    before = 0.0
-    if checkpoint is not None and checkpoint.exists():
-        head, running = checkpoints.load(checkpoint, model, fold, lambda: make(0, stop_at_violation))
-        before = head.seconds
-    else:
-        running = make(0, stop_at_violation)
+    running = make(0, stop_at_violation)
     try:
-        search = Search(prepared, running, limits or Limits(), folded, before)
-        search.run(
-            progress, None if checkpoint is None else partial(checkpoints.save, checkpoint, model, fold, running)
-        )
-        if checkpoint is not None and search.stop is Stop.COMPLETE:
-            checkpoint.unlink(missing_ok=True)
+        search = Search(prepared, running, limits or Limits(), folded)
+        search.run(progress)
         return search.result()
     finally:
         running.close()
@@ -123,7 +106,6 @@ class Search:
         engine: Engine,
         limits: Limits,
         folded: Folding | None = None,
-        seconds_before: float = 0.0,
         model: Model | None = None,
     ) -> None:
         """`model` is the variant that is explored, if it is not the program's base."""
@@ -132,52 +114,35 @@ class Search:
         self._engine = engine
         self._limits = limits
         self._folded = folded
-        self._before = seconds_before
-        self._states_before = engine.counts().states
         self._began = time.monotonic()
         self._out_of_time = False
         self.stop = Stop.MORE
 
     def seconds(self) -> float:
-        """What it took until now, runs before a checkpoint included."""
-        return self._before + time.monotonic() - self._began
+        """What it took until now."""
+        return time.monotonic() - self._began
 
-    def run(self, progress: ProgressCallback | None = None, save: Callable[[float], None] | None = None) -> None:
+    def run(self, progress: ProgressCallback | None = None) -> None:
         """Explores until the end or a limit."""
         self._engine.limit(self._limits.max_states, self._limits.max_memory)
-        saved = time.monotonic()
-        try:
-            while self.stop is Stop.MORE:
-                if self._time_is_up():
-                    self._out_of_time = True
-                    break
-                self.stop = self._engine.run(CHUNK[self._engine.name])
-                if progress is not None:
-                    progress(self._progress())
-                if save is not None and time.monotonic() - saved > SECONDS_BETWEEN_CHECKPOINTS:
-                    save(self.seconds())
-                    saved = time.monotonic()
-        except KeyboardInterrupt:
-            if save is not None:
-                save(self.seconds())
-            raise
-        if save is not None and self.stop is not Stop.COMPLETE:
-            save(self.seconds())
-
-    def _time_is_up(self) -> bool:
-        limit = self._limits.max_seconds
-        return limit is not None and time.monotonic() - self._began >= limit
+        while self.stop is Stop.MORE:
+            if self._limits.max_seconds is not None and self.seconds() >= self._limits.max_seconds:
+                self._out_of_time = True
+                break
+            self.stop = self._engine.run(CHUNK[self._engine.name])
+            if progress is not None:
+                progress(self._progress())
 
     def _progress(self) -> Progress:
-        counts, now = self._engine.counts(), time.monotonic() - self._began
+        counts, now = self._engine.counts(), self.seconds()
         return Progress(
             self._model.name,
             counts.states,
             counts.states - counts.expanded,
             counts.edges,
             counts.depth,
-            self._before + now,
-            (counts.states - self._states_before) / now if now else 0.0,
+            now,
+            counts.states / now if now else 0.0,
             self._engine.memory(),
         )
 

@@ -18,7 +18,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from groupspec.spec.explorer.engine import WHOLE, Counts, Stop, array_bytes
+from groupspec.spec.explorer.engine import WHOLE, Counts, Stop
 from groupspec.spec.explorer.exploration import ExplorerProblem
 from groupspec.spec.explorer.program import Program
 
@@ -132,11 +132,9 @@ def _load(library: Path) -> ctypes.CDLL:
         ("free", None, (search,)),
         ("limit", None, (search, number, number)),
         ("run", integer, (search, number)),
-        ("counts", None, (search, ctypes.POINTER(number), integer)),
+        ("counts", None, (search, ctypes.POINTER(number))),
         ("bytes", number, (search,)),
         ("array", search, (search, integer)),
-        ("reserve", integer, (search, number)),
-        ("restored", integer, (search,)),
         ("unrecoverable", ctypes.c_int64, (search, integer)),
     ):
         function = loaded[f"search_{name}"]
@@ -174,8 +172,9 @@ class NativeEngine:
 
     def counts(self) -> Counts:
         """How far it is."""
-        numbers = self._numbers()
-        self._library.search_counts(self._search, numbers, 0)
+        how_many = len(WHOLE) + len(self._program.actions) + len(self._program.properties)
+        numbers = (ctypes.c_uint64 * how_many)()
+        self._library.search_counts(self._search, numbers)
         return Counts.of(list(numbers), len(self._program.actions))
 
     def memory(self) -> int:
@@ -200,42 +199,13 @@ class NativeEngine:
         self._require(found != -2)
         return None if found < 0 else found
 
-    def dump(self) -> list[memoryview]:
-        """The arrays of a checkpoint; valid until the engine goes on."""
-        return self._views(self.counts())
-
-    def restore(self, counts: Counts) -> list[memoryview]:
-        """Makes room for so much, and gives the arrays to be filled in."""
-        self._require(self._library.search_reserve(self._search, counts.states))
-        numbers = self._numbers()
-        for place, number in enumerate(counts.numbers()):
-            numbers[place] = number
-        self._library.search_counts(self._search, numbers, 1)
-        return self._views(counts)
-
-    def restored(self) -> None:
-        """Goes on from what was filled in."""
-        self._require(self._library.search_restored(self._search))
-
     def close(self) -> None:
         """Gives the memory back."""
         search, self._search = self._search, None
         self._library.search_free(search)
 
-    def _views(self, counts: Counts) -> list[memoryview]:
-        lengths = array_bytes(counts, self._program.layout.words)
-        return [
-            memoryview((ctypes.c_char * length).from_address(self._array(which))).cast("B")
-            if length
-            else memoryview(b"")
-            for which, length in enumerate(lengths)
-        ]
-
     def _array(self, which: int) -> int:
         return int(self._library.search_array(self._search, which) or 0)
-
-    def _numbers(self) -> ctypes.Array[ctypes.c_uint64]:
-        return (ctypes.c_uint64 * (len(WHOLE) + len(self._program.actions) + len(self._program.properties)))()
 
     def _require(self, had_memory: object) -> None:
         if not had_memory:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from array import array
 from collections.abc import Iterable, Iterator
 
-from groupspec.spec.explorer.engine import Counts, Stop, array_bytes
+from groupspec.spec.explorer.engine import Counts, Stop
 from groupspec.spec.explorer.exploration import NO_STATE
 from groupspec.spec.explorer.folding import Folding
 from groupspec.spec.explorer.program import Program
@@ -46,7 +45,6 @@ class PythonEngine:
         self._first = [NO_STATE] * len(program.properties)
         self._add(program.layout.initial, NO_STATE, 0)
         self._layer_end = 1
-        self._dumped: list[memoryview] = []
 
     def limit(self, max_states: int | None, max_memory: int | None) -> None:
         """When `run` must stop."""
@@ -150,40 +148,6 @@ class PythonEngine:
         for codes in self._states:
             after = (each for _, each in self._successors(codes))
             yield [self._known[each if self._folding is None else self._folding.canonical(each)[0]] for each in after]
-
-    def dump(self) -> list[memoryview]:
-        """The arrays of a checkpoint, as `search.c` has them."""
-        size = 8 * self._layout.words
-        packed = b"".join(self._layout.pack(codes).to_bytes(size, "little") for codes in self._states)
-        arrays = [self._parents, self._numbers]
-        if sys.byteorder == "big":
-            arrays = [array(one.typecode, one) for one in arrays]
-            for one in arrays:
-                one.byteswap()
-        return [memoryview(packed), *(memoryview(one.tobytes()) for one in arrays)]
-
-    def restore(self, counts: Counts) -> list[memoryview]:
-        """Makes room for so much, and gives the arrays to be filled in."""
-        self._cursor, self._layer_end, self._depth = counts.expanded, counts.layer_end, counts.depth
-        self._edges, self._dead_ends, self._first_dead = counts.edges, counts.dead_ends, counts.first_dead
-        self._unfolded, self._fired, self._first = counts.unfolded, list(counts.fired), list(counts.first)
-        lengths = array_bytes(counts, self._layout.words)
-        self._dumped = [memoryview(bytearray(length)) for length in lengths]
-        return self._dumped
-
-    def restored(self) -> None:
-        """Goes on from what was filled in."""
-        packed, parents, numbers = self._dumped
-        size = 8 * self._layout.words
-        self._states = [
-            self._layout.unpack(int.from_bytes(packed[at : at + size], "little")) for at in range(0, len(packed), size)
-        ]
-        self._known = {codes: number for number, codes in enumerate(self._states)}
-        self._parents, self._numbers = array("I", bytes(parents)), array("H", bytes(numbers))
-        if sys.byteorder == "big":
-            for one in (self._parents, self._numbers):
-                one.byteswap()
-        self._dumped = []
 
     def close(self) -> None:
         """Gives the memory back."""

@@ -254,22 +254,12 @@ EXPORT void search_limit(Search *q, uint64_t max_states, uint64_t max_bytes) {
     q->max_bytes = max_bytes;
 }
 
-/* All counts, in the order of native.py: those of the whole, per action, per property. */
-EXPORT void search_counts(Search *q, uint64_t *out, int set) {
-    uint64_t *whole[] = {&q->count, &q->cursor,    &q->layer_end,  &q->depth,
-                         &q->edges, &q->dead_ends, &q->first_dead, &q->unfolded};
-    for (size_t k = 0; k < sizeof whole / sizeof *whole; k++, out++)
-        if (set) *whole[k] = *out; else *out = *whole[k];
-    for (int k = 0; k < ACTIONS; k++, out++)
-        if (set) q->fired[k] = *out; else *out = q->fired[k];
-    for (int p = 0; p < PROPERTIES; p++, out++) {
-        if (set) {
-            q->first[p] = (uint32_t)*out;
-            q->broken += KIND[p] == 'v' && q->first[p] != NONE;
-        } else {
-            *out = q->first[p];
-        }
-    }
+/* All counts, in the order of engine.py: those of the whole, per action, per property. */
+EXPORT void search_counts(const Search *q, uint64_t *out) {
+    const uint64_t whole[] = {q->count, q->cursor, q->layer_end, q->depth, q->edges, q->dead_ends, q->first_dead, q->unfolded};
+    for (size_t k = 0; k < sizeof whole / sizeof *whole; k++) *out++ = whole[k];
+    for (int k = 0; k < ACTIONS; k++) *out++ = q->fired[k];
+    for (int p = 0; p < PROPERTIES; p++) *out++ = q->first[p];
 }
 
 EXPORT uint64_t search_bytes(const Search *q) { return bytes_for(q->capacity); }
@@ -281,14 +271,6 @@ EXPORT void *search_array(Search *q, int which) {
     default: return q->numbers;
     }
 }
-
-/* Room for what a checkpoint will fill in; search_restored() is called when it has been. */
-EXPORT int search_reserve(Search *q, uint64_t states) {
-    q->count = 0;
-    return reserve(q, states + states / 8 + 4096 + 4 * ALTERNATIVES);
-}
-
-EXPORT int search_restored(Search *q) { return fill_table(q); }
 
 static int marked(const uint8_t *marks, uint64_t i) { return marks[i >> 3] >> (i & 7) & 1; }
 
