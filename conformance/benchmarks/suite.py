@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import Final
 
 from groupspec.conformance.benchmarks.figures import Benchmark, Figure
-from groupspec.conformance.stateful.routes import MEMBER, Goal, Offer
+from groupspec.conformance.stateful.routes import MEMBER, Goal
 from groupspec.conformance.stateful.suite import Coverage, Run, Start, goals, make_machine, run_machine, start_core
-from groupspec.spec.compiler.member import Member, MemberState
+from groupspec.spec.compiler.member import Member, MemberState, Offer
 
 RUNS: Final = 5
 EXAMPLES: Final = 150

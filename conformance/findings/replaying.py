@@ -18,9 +18,9 @@ from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.findings.views import View, view_of_description, view_of_state
 from groupspec.conformance.stateful.core_adapter import CoreAdapter
 from groupspec.conformance.stateful.lockstep import Lockstep, said_of
-from groupspec.conformance.stateful.routes import MEMBER, Offer, member_of
+from groupspec.conformance.stateful.routes import MEMBER, member_of
 from groupspec.conformance.vectors.subjects import SUBJECTS
-from groupspec.spec.compiler.member import IllegalEvent, Member, MemberState
+from groupspec.spec.compiler.member import IllegalEvent, Member, MemberState, Offer
 from groupspec.spec.composition.projection import NotProjectable, ProjectedEvent, Projection, project
 from groupspec.spec.explorer import Trace
 from groupspec.spec.terms import Value

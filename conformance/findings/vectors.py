@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from groupspec.conformance.findings.replaying import can_be, seen_by
-from groupspec.conformance.stateful.routes import MEMBER, Offer, member_of
+from groupspec.conformance.stateful.routes import MEMBER, member_of
 from groupspec.conformance.vectors.making import spec_hash
 from groupspec.conformance.vectors.schema import FORMAT, VERSION
 from groupspec.conformance.vectors.subjects import PROFILE, SUBJECTS
 from groupspec.spec import vocabulary
-from groupspec.spec.compiler.member import IllegalEvent, MemberState
+from groupspec.spec.compiler.member import IllegalEvent, MemberState, Offer
 from groupspec.spec.composition.projection import Projection
 from groupspec.spec.explorer import Trace
 from groupspec.spec.terms import Variable

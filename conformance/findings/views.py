@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Protocol
 
-from groupspec.conformance.stateful.routes import Offer
 from groupspec.impl.core.events import Description
-from groupspec.spec.compiler.member import Member, MemberState
+from groupspec.spec.compiler.member import Member, MemberState, Offer
 
 _TO_THE_COORDINATOR: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit")
 

@@ -9,7 +9,6 @@ from types import MappingProxyType
 from groupspec.conformance.stateful.answers import PARTITIONS, TOPICS, Coordinator
 from groupspec.conformance.stateful.correspondence import Correspondence, api_answered_by, is_current
 from groupspec.conformance.stateful.lockstep import Observation, probe
-from groupspec.conformance.stateful.routes import Offer
 from groupspec.conformance.stateful.translation import ASKED, EVENTS_OF, MANUAL, TIMERS, Sent, Translation
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.config import Config
@@ -27,7 +26,7 @@ from groupspec.impl.core.messages import (
     SyncGroupRequest,
 )
 from groupspec.impl.core.subscription import SubscriptionState
-from groupspec.spec.compiler.member import Member, MemberState
+from groupspec.spec.compiler.member import Member, MemberState, Offer
 
 SAMPLE_REQUESTS: Mapping[str, Request] = MappingProxyType(
     {

@@ -16,11 +16,10 @@ from groupspec.conformance.stateful.answers import (
     topics_for,
 )
 from groupspec.conformance.stateful.lockstep import Observation
-from groupspec.conformance.stateful.routes import Offer
 from groupspec.conformance.stateful.translation import EVENTS_OF, Sent, Translation
 from groupspec.impl.core.events import Description, SendRequest
 from groupspec.impl.core.messages import Response, TopicPartition
-from groupspec.spec.compiler.member import Member, MemberState
+from groupspec.spec.compiler.member import Member, MemberState, Offer
 
 _MAY_COMMIT = ("STABLE", "PREPARE_REVOCATION", "REVOKING_PARTITION", "ASSIGNING_PARTITIONS")
 

@@ -14,7 +14,6 @@ from groupspec.conformance.stateful.answers import TOPICS, Coordinator
 from groupspec.conformance.stateful.core_adapter import config_for
 from groupspec.conformance.stateful.correspondence import Correspondence, api_answered_by, is_current
 from groupspec.conformance.stateful.lockstep import Observation, probe
-from groupspec.conformance.stateful.routes import Offer
 from groupspec.conformance.stateful.translation import ASKED, EVENTS_OF, MANUAL, TIMERS, Sent, Translation
 from groupspec.impl.consumer import Consumer, Settings
 from groupspec.impl.core import events as impl
@@ -34,7 +33,7 @@ from groupspec.impl.core.messages import (
 from groupspec.impl.core.transport import Transport
 from groupspec.impl.runtime import Runtime
 from groupspec.impl.testing import DrivenConsumer, RecordedDriver
-from groupspec.spec.compiler.member import Member, MemberState
+from groupspec.spec.compiler.member import Member, MemberState, Offer
 
 _TIMER_OF = {event: timer for timer, event in TIMERS.items()}
 _QUEUED = (

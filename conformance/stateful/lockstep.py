@@ -15,11 +15,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from groupspec.conformance.stateful.routes import Goal, Offer
+from groupspec.conformance.stateful.routes import Goal
 from groupspec.conformance.stateful.translation import Translation
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.events import Description, UnsolicitedResponse
-from groupspec.spec.compiler.member import IllegalEvent, Member, MemberState, Move
+from groupspec.spec.compiler.member import IllegalEvent, Member, MemberState, Move, Offer
 from groupspec.spec.vocabulary import CONSUMER_EVENTS, REQUESTS
 
 

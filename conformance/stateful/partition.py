@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from groupspec.conformance.stateful.answers import PARTITIONS, TOPIC, Coordinator
 from groupspec.conformance.stateful.core_adapter import config_for
 from groupspec.conformance.stateful.lockstep import Divergence
-from groupspec.conformance.stateful.routes import Goal, Offer
+from groupspec.conformance.stateful.routes import Goal
 from groupspec.conformance.stateful.translation import api_of
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.core import Core
@@ -34,7 +34,7 @@ from groupspec.impl.core.messages import (
     TopicPartition,
 )
 from groupspec.impl.core.subscription import SubscriptionState
-from groupspec.spec.compiler.member import Member, MemberState, Move
+from groupspec.spec.compiler.member import Member, MemberState, Move, Offer
 
 SUBJECT = PARTITIONS[0]
 OTHER = PARTITIONS[1]

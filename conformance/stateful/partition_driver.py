@@ -12,7 +12,6 @@ from groupspec.conformance.stateful.core_adapter import config_for
 from groupspec.conformance.stateful.driver_adapter import ProbedConsumer, settings_for
 from groupspec.conformance.stateful.lockstep import Observation
 from groupspec.conformance.stateful.partition import SUBJECT, PartitionAdapter, _is_about
-from groupspec.conformance.stateful.routes import Offer
 from groupspec.conformance.stateful.translation import api_of
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.events import Description
@@ -25,7 +24,7 @@ from groupspec.impl.core.messages import (
     OffsetFetchResponse,
     TopicPartition,
 )
-from groupspec.spec.compiler.member import Member, MemberState
+from groupspec.spec.compiler.member import Member, MemberState, Offer
 
 
 class PartitionDriverAdapter(PartitionAdapter):

@@ -17,22 +17,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
-from groupspec.spec.compiler.member import IllegalEvent, Member, MemberState, Move
+from groupspec.spec.compiler.member import IllegalEvent, Member, MemberState, Move, Offer
 from groupspec.spec.compiler.table import Row
 from groupspec.spec.compiler.tables import tables
-from groupspec.spec.terms import Value
-
-
-class Offer(NamedTuple):
-    """One event from outside, with the values of its inputs in the order of its definition."""
-
-    event: str
-    inputs: tuple[tuple[str, Value], ...] = ()
-
-    def __str__(self) -> str:
-        told = ", ".join(f"{name}={value}" for name, value in self.inputs if (name, value) != ("current", True))
-        return f"{self.event}({told})" if told else self.event
-
 
 Goal = tuple[str, ...]
 """(machine, row) for a transition, (machine, row, row) for a pair."""

@@ -25,9 +25,9 @@ from groupspec.conformance.stateful.driver_adapter import DriverAdapter
 from groupspec.conformance.stateful.lockstep import Lockstep
 from groupspec.conformance.stateful.partition import PartitionAdapter, PartitionLockstep
 from groupspec.conformance.stateful.partition_driver import PartitionDriverAdapter
-from groupspec.conformance.stateful.routes import MEMBER, Goal, Offer, Route, member_of, pair_routes, transition_routes
+from groupspec.conformance.stateful.routes import MEMBER, Goal, Route, member_of, pair_routes, transition_routes
 from groupspec.spec import vocabulary
-from groupspec.spec.compiler.member import Member, MemberState
+from groupspec.spec.compiler.member import Member, MemberState, Offer
 from groupspec.spec.terms import Value
 
 TARGETS = (MEMBER, "subscription")

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from groupspec.conformance.stateful.routes import Offer
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.events import Description, SendRequest
 from groupspec.impl.core.messages import (
@@ -25,7 +24,7 @@ from groupspec.impl.core.messages import (
     TopicPartition,
 )
 from groupspec.impl.core.protocol import decode_assignment
-from groupspec.spec.compiler.member import Member, MemberState
+from groupspec.spec.compiler.member import Member, MemberState, Offer
 from groupspec.spec.vocabulary import RESPONSES
 
 ASKED: Final = TopicPartition("asked", 0)

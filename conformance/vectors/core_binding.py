@@ -12,10 +12,10 @@ from typing import NamedTuple
 from groupspec.conformance.stateful import lockstep
 from groupspec.conformance.stateful.core_adapter import CoreAdapter
 from groupspec.conformance.stateful.lockstep import Observation
-from groupspec.conformance.stateful.routes import MEMBER, Offer, member_of
+from groupspec.conformance.stateful.routes import MEMBER, member_of
 from groupspec.conformance.vectors.reading import Step, VectorEvent, VectorFile, VectorState
 from groupspec.impl.core.events import DisconnectCoordinator, SendRequest
-from groupspec.spec.compiler.member import MemberState
+from groupspec.spec.compiler.member import MemberState, Offer
 
 FORGET_AFTER = 60
 """Requests that an environment keeps in mind; a walk that is longer starts with a new core."""

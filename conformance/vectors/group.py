@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from groupspec.conformance.stateful.routes import Offer
 from groupspec.spec import vocabulary
-from groupspec.spec.compiler.member import IllegalEvent, Member, MemberState
+from groupspec.spec.compiler.member import IllegalEvent, Member, MemberState, Offer
 from groupspec.spec.terms import Value
 
 _CHECK = "group_join_phase_checked"

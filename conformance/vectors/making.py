@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from groupspec.conformance.stateful.routes import Goal, Offer
 from groupspec.conformance.vectors.schema import FORMAT, VERSION
 from groupspec.conformance.vectors.subjects import PROFILE, Subject
 from groupspec.conformance.vectors.walking import Node, Reacted, Walked, walk
 from groupspec.spec import vocabulary
+from groupspec.spec.compiler.member import Offer
 from groupspec.spec.compiler.table import Table
 
 Line = dict[str, object]
@@ -165,7 +165,7 @@ class _Making:
         return [reacted.offer, self.sent.of(reacted.sent), first + reacted.target]
 
     def _pairs(self, starts: list[int]) -> Iterator[Line]:
-        shortest: dict[Goal, tuple[int, list[int]]] = {}
+        shortest: dict[tuple[str, ...], tuple[int, list[int]]] = {}
         for config, walked in enumerate(self.walked):
             for machine in self.member.machines:
                 for goal, run in walked.pairs(machine).items():

@@ -11,10 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from groupspec.conformance.stateful.routes import Offer
 from groupspec.conformance.vectors.group import group_can_be, group_offers
 from groupspec.spec import vocabulary
-from groupspec.spec.compiler.member import Member, MemberState
+from groupspec.spec.compiler.member import Member, MemberState, Offer
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.member import MACHINES

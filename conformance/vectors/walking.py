@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from groupspec.conformance.stateful.routes import Goal, Offer
 from groupspec.conformance.vectors.subjects import Subject
-from groupspec.spec.compiler.member import IllegalEvent, Member, MemberState, Move
+from groupspec.spec.compiler.member import IllegalEvent, Member, MemberState, Move, Offer
 
 
 class Reacted(NamedTuple):
@@ -51,9 +50,9 @@ class Walked:
             parent = self.nodes[parent[0]].parent
         return way[::-1]
 
-    def pairs(self, machine: str) -> dict[Goal, list[int]]:
+    def pairs(self, machine: str) -> dict[tuple[str, ...], list[int]]:
         """Every pair of transitions of `machine` that fire one after the other in some run; the events of the shortest."""
-        found: dict[Goal, list[int]] = {}
+        found: dict[tuple[str, ...], list[int]] = {}
         start = (0, "")
         parents: dict[tuple[int, str], tuple[tuple[int, str], int] | None] = {start: None}
         queue = deque([start])

@@ -33,6 +33,17 @@ class MemberState(NamedTuple):
     values: tuple[Value, ...]
 
 
+class Offer(NamedTuple):
+    """One event from outside, with the values of its inputs in the order of its definition."""
+
+    event: str
+    inputs: tuple[tuple[str, Value], ...] = ()
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{name}={value}" for name, value in self.inputs if (name, value) != ("current", True))
+        return f"{self.event}({told})" if told else self.event
+
+
 class Move(NamedTuple):
     """One row that fired: whose, which, and from where to where. `row.kind` tells a change from an ignored event."""
 

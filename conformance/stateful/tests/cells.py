@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
-from groupspec.conformance.stateful.routes import MEMBER, Exploration, Offer, explorations
-from groupspec.spec.compiler.member import IllegalEvent, MemberState
+from groupspec.conformance.stateful.routes import MEMBER, Exploration, explorations
+from groupspec.spec.compiler.member import IllegalEvent, MemberState, Offer
 from groupspec.spec.compiler.table import Row
 
 GAINED: Offer = Offer(

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from groupspec.conformance.stateful.answers import TOPIC, error_named
 from groupspec.conformance.stateful.lockstep import Divergence
-from groupspec.conformance.stateful.routes import Goal, Offer
+from groupspec.conformance.stateful.routes import Goal
 from groupspec.conformance.stateful.tests.commit_stage import DEADLINE_MS, EARLIER, SUBJECT, CommitStage, Watched
 from groupspec.conformance.stateful.translation import api_of
 from groupspec.impl.core import events as impl
@@ -25,7 +25,7 @@ from groupspec.impl.core.messages import (
     OffsetCommitRequest,
 )
 from groupspec.spec.commit_words import COMMIT_ANSWERS, COMMIT_ENDINGS
-from groupspec.spec.compiler.member import Member, MemberState, Move
+from groupspec.spec.compiler.member import Member, MemberState, Move, Offer
 from groupspec.spec.terms import Value
 
 _CALLED = ("commit_sync_called", "commit_async_called")

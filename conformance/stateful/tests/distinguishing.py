@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections import Counter, deque
 
 from groupspec.conformance.stateful.lockstep import expectations
-from groupspec.conformance.stateful.routes import Offer
-from groupspec.spec.compiler.member import BrokenSpecification, IllegalEvent, Member, MemberState, Reaction
+from groupspec.spec.compiler.member import BrokenSpecification, IllegalEvent, Member, MemberState, Offer, Reaction
 from groupspec.spec.vocabulary import EVENTS
 
 

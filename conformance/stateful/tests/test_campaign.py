@@ -11,9 +11,8 @@ from click.testing import CliRunner
 from groupspec.conformance.commands.test import command
 from groupspec.conformance.stateful import campaign
 from groupspec.conformance.stateful.lockstep import Divergence
-from groupspec.conformance.stateful.routes import Offer
 from groupspec.conformance.stateful.suite import Run, start_core
-from groupspec.spec.compiler.member import Member, MemberState
+from groupspec.spec.compiler.member import Member, MemberState, Offer
 
 
 @pytest.fixture(autouse=True)

@@ -11,10 +11,9 @@ import pytest
 
 from groupspec.conformance.stateful.core_adapter import CoreAdapter
 from groupspec.conformance.stateful.lockstep import Divergence, Lockstep
-from groupspec.conformance.stateful.routes import Offer
 from groupspec.conformance.stateful.tests.cells import Cell, cells
 from groupspec.conformance.stateful.tests.distinguishing import distinguishing_run
-from groupspec.spec.compiler.member import BrokenSpecification, IllegalEvent, Member
+from groupspec.spec.compiler.member import BrokenSpecification, IllegalEvent, Member, Offer
 from groupspec.spec.compiler.tables import tables
 
 SEED = 20261121

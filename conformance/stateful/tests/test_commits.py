@@ -9,13 +9,13 @@ from collections.abc import Callable
 import pytest
 
 from groupspec.conformance.stateful.lockstep import Divergence
-from groupspec.conformance.stateful.routes import Offer, member_of
+from groupspec.conformance.stateful.routes import member_of
 from groupspec.conformance.stateful.tests.commits import CommitAdapter, CommitLockstep
 from groupspec.impl.core.commits import Commits, Operation
 from groupspec.impl.core.errors import KafkaError
 from groupspec.impl.core.messages import ErrorCode
 from groupspec.spec.commit_words import COMMIT_ANSWERS
-from groupspec.spec.compiler.member import IllegalEvent
+from groupspec.spec.compiler.member import IllegalEvent, Offer
 from groupspec.spec.terms import Value
 
 WALKS, STEPS = 420, 8
