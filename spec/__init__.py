@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from groupspec.spec.api import Machine, MachineState, MachineStep, UnknownName, load_machine
     from groupspec.spec.compiler.table import Row
-    from groupspec.spec.rules import RULES
-    from groupspec.spec.terms import Rule
+    from groupspec.spec.rules import RULES, Rule
 
     __version__: str
 
 __all__ = ["RULES", "Machine", "MachineState", "MachineStep", "Row", "Rule", "UnknownName", "load_machine"]
 
-_MODULES = {"RULES": "rules", "Rule": "terms", "Row": "compiler.table"}
+_MODULES = {"RULES": "rules", "Rule": "rules", "Row": "compiler.table"}
 
 
 def __getattr__(name: str) -> object:

@@ -1,7 +1,7 @@
 """The kinds of word that the specification is made of: frozen records, no behaviour.
 
-`vocabulary.py` fills them for the machines, `rules.py` and `known_bugs.py` for what the machines are held to. They live
-here, apart from both, so that the compiler can be tested on a vocabulary of its own.
+`vocabulary.py` fills them for the machines. They live here, apart from it, so that the compiler can be tested on a vocabulary of
+its own.
 """
 
 from __future__ import annotations
@@ -78,60 +78,3 @@ class Effect:
     set: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     emit: tuple[str, ...] = ()
     doc: str = ""
-
-
-@dataclass(frozen=True)
-class Rule:
-    """One normative rule.
-
-    Attributes:
-        id: Chapter letter and number: `J3`.
-        name: What it is about, in a few words: `member-id-required`.
-        applies_to: `any` client, `java_style` ones, the reference's `internal` parts, or the `broker`.
-        level: `must` (breaking it is FAIL) or `should` (breaking it is DEVIATION).
-        statement: What has to hold, in the words of RFC 2119.
-        sources: Where that is said: KIP and section, Kafka class, issue.
-        known_bugs: Ids of real bugs that broke it.
-    """
-
-    id: str
-    name: str
-    applies_to: str
-    level: str
-    statement: str
-    sources: tuple[str, ...]
-    known_bugs: tuple[str, ...]
-
-    @property
-    def title(self) -> str:
-        """Id and name: `J3 member-id-required`."""
-        return f"{self.id} {self.name}"
-
-
-@dataclass(frozen=True)
-class KnownBug:
-    """A real bug of a real client, and the change that would bring it back.
-
-    Attributes:
-        id: `BUG-01`.
-        source: Its public origin.
-        client: Whose bug it was.
-        versions: Which releases had it.
-        severity: What it led to: STUCK, LOSS, DUPLICATES, …
-        rules: The rules it broke.
-        symptom: What a user saw.
-        trigger: What has to happen for it.
-        shows_on: W wire, C callbacks, A results of the API, P positions and records, T threads.
-        mutation: How to re-create it in a correct implementation.
-    """
-
-    id: str
-    source: str
-    client: str
-    versions: str
-    severity: str
-    rules: tuple[str, ...]
-    symptom: str
-    trigger: str
-    shows_on: str
-    mutation: str

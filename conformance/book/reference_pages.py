@@ -20,9 +20,8 @@ from groupspec.conformance.wire.scenario import SCENARIOS
 from groupspec.spec import differences, known_bugs, request_handling, vocabulary
 from groupspec.spec.compiler.tables import whole_tables
 from groupspec.spec.differences import DIFFERENCES
-from groupspec.spec.known_bugs import KNOWN_BUGS
+from groupspec.spec.known_bugs import KNOWN_BUGS, KnownBug
 from groupspec.spec.request_handling import HANDLINGS, POSTCONDITIONS, PRECONDITIONS
-from groupspec.spec.terms import KnownBug
 
 _BUG_LABELS = {"source": "Source", "shows_on": "Shows on", "mutation": "Brought back by"}
 _DIFFERENCE_LABELS = {"rows": "Cells that differ", "seen_in": "Seen in", "theorems": "Theorems", "tests": "Tests"}

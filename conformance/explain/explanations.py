@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Literal, TypeAlias
 
+import msgspec
+
 from groupspec.conformance.explain import addresses
 from groupspec.conformance.mutation import files as held_files
 from groupspec.conformance.mutation.lists import HELD_LATER, HYGIENE
@@ -117,7 +119,7 @@ class Explanation:
                     "title": difference.title,
                     "reason": difference.reason,
                     "choice": difference.choice,
-                    "statements": [asdict(statement) for statement in difference.statements],
+                    "statements": [msgspec.structs.asdict(statement) for statement in difference.statements],
                 }
                 for difference in self.differences
             ],

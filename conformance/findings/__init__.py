@@ -4,8 +4,7 @@
 any run of a model to the reference's core, and `vectors.vector_text(trace)` writes it as a vector file.
 """
 
-from groupspec.conformance.findings.entries import FINDINGS
-from groupspec.conformance.findings.finding import Finding
+from groupspec.conformance.findings.entries import FINDINGS, Finding
 from groupspec.conformance.findings.pages import Counterexample, counterexamples
 from groupspec.conformance.findings.replaying import Replay, replay_on_reference
 from groupspec.conformance.findings.vectors import vector_text

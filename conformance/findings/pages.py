@@ -7,8 +7,7 @@ from pathlib import Path
 
 from groupspec import diagrams
 from groupspec.conformance.findings import runs
-from groupspec.conformance.findings.entries import FINDINGS
-from groupspec.conformance.findings.finding import Finding
+from groupspec.conformance.findings.entries import FINDINGS, Finding
 
 
 @dataclass(frozen=True)

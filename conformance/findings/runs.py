@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -22,14 +22,14 @@ from groupspec.diagrams.sequence import Entry
 from groupspec.diagrams.trace import RunPicture, run_mermaid, run_picture, run_svg, step_texts
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.composition import expected_violations, models
+from groupspec.spec.datafile import Record
 from groupspec.spec.explorer import Exploration, Trace, explore
 
 VERSION: Final = 1
 """Of the files. Another way to draw or to tell a run is another version."""
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Record, frozen=True):
     """A shortest run of a model: to the violation of a property, or to what a reachable one wants."""
 
     model: str
@@ -81,7 +81,7 @@ def trace_of(run: Run) -> Trace:
             f"{run.model} has no run to {run.property_id}: it is expected, and does not happen any more",
             "spec/composition/__init__.py, _EXPECTED" if run.is_violation else "conformance/findings/runs.py, REACHED",
             sorted({*found.violations, *found.reached}),
-            "take it off that list, and its finding off conformance/findings/entries.py",
+            "take it off that list, and its finding off conformance/findings/findings.toml",
         )
     return trace
 

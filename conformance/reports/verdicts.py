@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from groupspec.conformance.reports.inputs import ClientVerdicts, Conform, VerdictRow
-from groupspec.spec.rules import RULES
-from groupspec.spec.terms import Rule
+from groupspec.spec.rules import RULES, Rule
 
 WORST_FIRST: Final = ("FAIL", "DEVIATION", "INCONCLUSIVE", "PASS", "UNTESTABLE", "UNSUPPORTED")
 """What a cell shows. A rule that was kept wherever it could be judged is a PASS."""

@@ -1,0 +1,77 @@
+"""Data files: what the project says once, as TOML, read into records.
+
+Each entry of a file is a table whose name is the entry's id. A record type is the schema: its first field holds the id, the
+others are the keys of the table. Text may be wrapped as its author likes: a line break in it is read as a space.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TypeVar, get_args
+
+import msgspec
+
+from groupspec.spec.problems import shown_path
+
+
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a data file holds, or a part of it."""
+
+
+RecordT = TypeVar("RecordT", bound=Record)
+
+
+class DataError(ValueError):
+    """A data file that does not follow its schema; the message names file, line, entry, field and what is allowed."""
+
+
+def read_entries(path: Path, kind: type[RecordT]) -> Mapping[str, RecordT]:
+    """The entries of a data file by id, in the order of the file.
+
+    Raises:
+        DataError: the file is no TOML, or an entry of it does not follow the schema.
+    """
+    text = path.read_text(encoding="utf-8")
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(f"{shown_path(str(path))}: this is not TOML: {error}") from error
+    identity = kind.__struct_fields__[0]
+    entries = {}
+    for name, table in tables.items():
+        raw = _unwrapped(table)
+        try:
+            entries[name] = msgspec.convert({identity: name, **raw} if isinstance(raw, dict) else raw, kind)
+        except msgspec.ValidationError as error:
+            place = f"{shown_path(str(path))}:{_line(text, name)}"
+            raise DataError(f"{place}: [{name}]: {error}\n    an entry has: {_schema(kind)}") from error
+    return MappingProxyType(entries)
+
+
+def _unwrapped(value: object) -> object:
+    if isinstance(value, str):
+        return re.sub(r"\s*\n\s*", " ", value).strip()
+    if isinstance(value, list):
+        return [_unwrapped(each) for each in value]
+    return {key: _unwrapped(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def _line(text: str, name: str) -> int:
+    lines = text.splitlines()
+    return next((n for n, line in enumerate(lines, 1) if line.lstrip("[").startswith((name, f'"{name}"'))), 1)
+
+
+def _schema(kind: type[Record]) -> str:
+    """The keys of an entry, and what each may be: `level (must | should), sources (tuple[str, ...]), …`."""
+    return ", ".join(f"{field.name} ({_allowed(field.type)})" for field in msgspec.structs.fields(kind)[1:])
+
+
+def _allowed(kind: type) -> str:
+    values = [value for value in get_args(kind) if isinstance(value, str)]
+    return " | ".join(values) or (
+        "text" if kind is str else "list of texts" if kind == tuple[str, ...] else "list of tables"
+    )
