@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from groupspec.impl.core import dispatch
-from groupspec.impl.core.core import Core
+from groupspec.impl.core.parts import Parts
 
 
 class Original(Protocol):
@@ -35,7 +35,7 @@ def replace(owner: type, name: str, make: Callable[[Original], Replacement]) -> 
     _UNDO.append(lambda: setattr(owner, name, original))
 
 
-def after_answer(api: str, error: str, act: Callable[[Core], None]) -> None:
+def after_answer(api: str, error: str, act: Callable[[Parts], None]) -> None:
     """Something more happens when this answer has been handled.
 
     Raises:
@@ -43,14 +43,14 @@ def after_answer(api: str, error: str, act: Callable[[Core], None]) -> None:
     """
     original = dispatch.HANDLERS[api, error]
 
-    def handler(core: Core, happening: dispatch.Happening) -> None:
+    def handler(core: Parts, happening: dispatch.Happening) -> None:
         original(core, happening)
         act(core)
 
     _handle_with(api, error, handler)
 
 
-def instead_of_answer(api: str, error: str, act: Callable[[Core], None]) -> None:
+def instead_of_answer(api: str, error: str, act: Callable[[Parts], None]) -> None:
     """This answer is handled otherwise.
 
     Raises:

@@ -18,9 +18,9 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
 
-from groupspec.impl.core.context import NOBODY, Identity
+from groupspec.impl.core.connection import Connection
+from groupspec.impl.core.context import NOBODY, Context, Identity
 from groupspec.impl.core.errors import (
     CommitFailedError,
     ConsumerClosedError,
@@ -31,17 +31,14 @@ from groupspec.impl.core.errors import (
     error_for,
 )
 from groupspec.impl.core.events import COORDINATOR, Commit, CompleteFuture
-from groupspec.impl.core.membership import IN_A_ROUND, RebalanceState
 from groupspec.impl.core.messages import (
     ErrorCode,
     OffsetAndMetadata,
     OffsetCommitRequest,
     TopicPartition,
 )
-from groupspec.impl.core.requests import Sent
-
-if TYPE_CHECKING:
-    from groupspec.impl.core.core import Core
+from groupspec.impl.core.rebalance import IN_A_ROUND, Rebalance, RebalanceState
+from groupspec.impl.core.requests import Requests, Sent
 
 
 class Purpose(Enum):
@@ -72,10 +69,12 @@ class Operation:
 class Commits:
     """The queue."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self._context = core.context
-        self._subscription = core.subscription
+    def __init__(self, context: Context, requests: Requests, connection: Connection, membership: Rebalance) -> None:
+        self._context = context
+        self._subscription = context.subscription
+        self._requests = requests
+        self._connection = connection
+        self._membership = membership
         self._queue: deque[Operation] = deque()
 
     # What is so ------------------------------------------------------------------------------------------------------
@@ -97,7 +96,7 @@ class Commits:
 
     def commit(self, event: Commit) -> None:
         """The application wants one: with a deadline it waits for the outcome, without one it is tried once."""
-        self._core.connection.asked()
+        self._connection.asked()
         self._fix_what_goes_before()
         purpose = Purpose.ASYNC if event.deadline_ms is None else Purpose.SYNC
         self._append(Operation(purpose, dict(event.offsets), event.future_id, event.deadline_ms))
@@ -105,23 +104,23 @@ class Commits:
     def commit_before_rebalance(self) -> None:
         """Commit what was processed, then let the rebalance go on; at once if there is nothing to commit (rule M3)."""
         if self._context.config.auto_commit and (
-            self._subscription.to_commit() or self._subscription.has_unprocessed(self._core.membership.to_revoke)
+            self._subscription.to_commit() or self._subscription.has_unprocessed(self._membership.to_revoke)
         ):
             limit_ms = self._context.now_ms + self._context.config.max_poll_interval_ms
             self._append(Operation(Purpose.REBALANCE, {}, deadline_ms=limit_ms))
         else:
-            self._core.membership.commit_settled()
+            self._membership.commit_settled()
 
     def commit_before_close(self, deadline_ms: int) -> None:
         """Commit what the application has processed: all that it was given, unless it says otherwise (rules L5, M4)."""
-        member = self._context.identity.is_member and self._core.membership.state not in IN_A_ROUND
+        member = self._context.identity.is_member and self._membership.state not in IN_A_ROUND
         if self._context.config.auto_commit and (member or self._subscription.is_manual()):
             self._append(Operation(Purpose.CLOSE, {}, deadline_ms=deadline_ms))
 
     def interval_over(self) -> None:
         """Time for an automatic commit: at most one at a time (M5), and none between JoinGroup and SyncGroup (M7)."""
         self._context.timers.disarm("auto_commit")
-        if not self._context.config.auto_commit or self._core.leaving.active:
+        if not self._context.config.auto_commit or self._membership.leaving:
             return
         self._restart_interval()
         if self._may_commit_automatically() and not self._has_automatic() and self._subscription.to_commit():
@@ -136,7 +135,7 @@ class Commits:
         self._context.arm("auto_commit", self._context.config.auto_commit_interval_ms)
 
     def _may_commit_automatically(self) -> bool:
-        return self._subscription.is_manual() or self._core.membership.state is RebalanceState.STABLE
+        return self._subscription.is_manual() or self._membership.state is RebalanceState.STABLE
 
     def _has_automatic(self) -> bool:
         return any(operation.purpose not in (Purpose.SYNC, Purpose.ASYNC) for operation in self._queue)
@@ -176,17 +175,15 @@ class Commits:
 
     def _may_send(self) -> bool:
         """Only to a coordinator that is known (rule D4), and not before the backoff is over (rule D3)."""
-        return self._core.connection.is_known and not self._context.timers.is_armed("commit_backoff")
+        return self._connection.is_known and not self._context.timers.is_armed("commit_backoff")
 
     def _is_standalone(self) -> bool:
         """Whether the consumer takes no part in the group: it commits without an identity then, as anybody may."""
-        return self._subscription.is_manual() or not self._core.membership.is_subscribed()
+        return self._subscription.is_manual() or not self._membership.is_subscribed()
 
     def _awaits_poll(self, operation: Operation) -> bool:
         """Records are with the application: only its next poll says that they are processed (rule M4)."""
-        return operation.purpose is Purpose.REBALANCE and self._subscription.has_unprocessed(
-            self._core.membership.to_revoke
-        )
+        return operation.purpose is Purpose.REBALANCE and self._subscription.has_unprocessed(self._membership.to_revoke)
 
     def _offsets_of(self, operation: Operation) -> Mapping[TopicPartition, OffsetAndMetadata]:
         if operation.purpose in (Purpose.SYNC, Purpose.ASYNC):
@@ -205,7 +202,7 @@ class Commits:
             )
         if self._is_standalone() or not offsets:
             return None
-        membership = self._core.membership
+        membership = self._membership
         if membership.state in IN_A_ROUND:
             return RebalanceInProgressError(
                 "Commit during a rebalance: poll() until it is over, then commit what is still assigned",
@@ -214,7 +211,7 @@ class Commits:
         if not self._context.was_member:
             return CommitFailedError(
                 f"Commit without membership: this consumer has not joined group {self._context.config.group_id!r} yet"
-                f"{self._core.connection.why_unknown()}. poll() until partitions are assigned",
+                f"{self._connection.why_unknown()}. poll() until partitions are assigned",
                 ErrorCode.UNKNOWN_MEMBER_ID,
             )
         if not self._context.identity.is_member:
@@ -233,7 +230,7 @@ class Commits:
         config, identity = self._context.config, self._identity()
         instance_id = config.group_instance_id if identity.is_member else None
         operation.offsets = offsets
-        operation.sent = self._core.requests.send(
+        operation.sent = self._requests.send(
             OffsetCommitRequest(config.group_id or "", identity.generation, identity.member_id, instance_id, offsets),
             COORDINATOR,
             config.request_timeout_ms,
@@ -260,12 +257,12 @@ class Commits:
     def coordinator_gone(self, sent: Sent, code: ErrorCode) -> None:
         """The same, after finding the coordinator anew."""
         self.retriable(sent, code)
-        self._core.connection.forget(f"OffsetCommit: {code.name}")
+        self._connection.forget(f"OffsetCommit: {code.name}")
 
     def rebalance_in_progress(self, sent: Sent, code: ErrorCode) -> None:
         """The commit fails, the member rejoins, and keeps its identity and what it has (rule M2)."""
         self._fail(sent, error_for(code, "Commit refused: the group rebalances"))
-        self._core.membership.rebalance_announced("a commit was refused because the group rebalances")
+        self._membership.rebalance_announced("a commit was refused because the group rebalances")
 
     def generation_gone(self, sent: Sent, code: ErrorCode) -> None:
         """The group went on without this member (rules M2, J4)."""
@@ -284,7 +281,7 @@ class Commits:
         if operation is None or operation.purpose is not Purpose.SYNC:
             self._context.report(error)
         if self._is_judged_by_membership():
-            self._core.membership.fenced(error)
+            self._membership.fenced(error)
         self._fail(sent, error)
 
     def refused(self, sent: Sent, code: ErrorCode, partitions: tuple[TopicPartition, ...]) -> None:
@@ -293,18 +290,18 @@ class Commits:
 
     def late(self, sent: Sent, code: ErrorCode) -> None:
         """An error about an identity of the past: the caller is told, and nothing else happens (rule J9)."""
-        if code is ErrorCode.REBALANCE_IN_PROGRESS or self._core.membership.state in IN_A_ROUND:
+        if code is ErrorCode.REBALANCE_IN_PROGRESS or self._membership.state in IN_A_ROUND:
             self._fail(sent, error_for(ErrorCode.REBALANCE_IN_PROGRESS, f"Commit refused ({code.name}); rejoining"))
         else:
             self._fail(sent, _commit_failed(code))
 
     def _is_judged_by_membership(self) -> bool:
         """While a JoinGroup or SyncGroup is out its own answer decides about the identity."""
-        return not self._is_standalone() and self._core.membership.state not in IN_A_ROUND
+        return not self._is_standalone() and self._membership.state not in IN_A_ROUND
 
     def _lose_identity(self, keep_member_id: bool) -> None:
         if self._is_judged_by_membership():
-            self._core.membership.lose_identity(keep_member_id)
+            self._membership.lose_identity(keep_member_id)
 
     # Ends ------------------------------------------------------------------------------------------------------------
 
@@ -318,7 +315,7 @@ class Commits:
         limit_ms = max(self._context.now_ms, min(deadlines, default=self._context.now_ms))
         for operation in list(self._queue):
             if operation.deadline_ms is not None and operation.deadline_ms <= limit_ms:
-                why = self._core.connection.why_unknown()
+                why = self._connection.why_unknown()
                 self._finish(operation, KafkaTimeoutError(f"The commit was not answered in time{why}"))
         self._watch_deadlines()
 
@@ -374,7 +371,7 @@ class Commits:
     def _finish(self, operation: Operation, error: KafkaError | None = None) -> None:
         """Every operation ends here, exactly once, and whoever waits for it goes on (rules T3, M5)."""
         self._queue.remove(operation)
-        self._core.requests.give_up(operation.sent)
+        self._requests.give_up(operation.sent)
         self._watch_deadlines()
         if not self._queue:
             self._context.timers.disarm("commit_backoff")
@@ -385,7 +382,7 @@ class Commits:
             result = None if error else operation.offsets
             self._context.emit(CompleteFuture(operation.future_id, result, error))
         if operation.purpose is Purpose.REBALANCE:
-            self._core.membership.commit_settled()
+            self._membership.commit_settled()
 
     def _watch_deadlines(self) -> None:
         deadlines = [o.deadline_ms for o in self._queue if o.deadline_ms is not None]

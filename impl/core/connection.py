@@ -9,20 +9,19 @@ backoff for as long as something needs it.
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from groupspec.impl.core.errors import error_for
+from groupspec.impl.core.context import Context
+from groupspec.impl.core.errors import KafkaError, error_for
 from groupspec.impl.core.events import ANY_NODE, ConnectCoordinator, DisconnectCoordinator
 from groupspec.impl.core.messages import (
     ErrorCode,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
     NoAnswer,
+    Response,
 )
-from groupspec.impl.core.requests import Sent
-
-if TYPE_CHECKING:
-    from groupspec.impl.core.core import Core
+from groupspec.impl.core.requests import Requests, Sent
 
 
 class ConnectionState(Enum):
@@ -34,16 +33,39 @@ class ConnectionState(Enum):
     STABLE = "STABLE"
 
 
+class Users(Protocol):
+    """Those who need the coordinator: the rest of the core."""
+
+    def needs_coordinator(self) -> bool:
+        """Whether anything waits for a coordinator (rule D7)."""
+
+    def coordinator_found(self) -> None:
+        """It is known."""
+
+    def lookup_failed(self, code: ErrorCode) -> None:
+        """A lookup failed, and will be repeated."""
+
+    def lookup_refused(self, error: KafkaError) -> None:
+        """A lookup failed for good."""
+
+    def answer(self, sent: Sent, response: Response) -> None:
+        """This request has failed."""
+
+
 class Connection:
     """Who coordinates the group, as far as this member knows."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self._context = core.context
+    def __init__(self, context: Context, requests: Requests) -> None:
+        self._context = context
+        self._requests = requests
         self.state = ConnectionState.DOWN
         self._lookup: Sent | None = None
         self._refused = False  # the last lookup failed for good: wait until the application asks again
         self._last_failure = "none was answered"  # of the lookups since the coordinator was known
+
+    def attach(self, users: Users) -> None:
+        """The parts above this one."""
+        self._users = users
 
     @property
     def is_known(self) -> bool:
@@ -65,7 +87,7 @@ class Connection:
 
     def stop(self) -> None:
         """The end: nothing is looked up any more."""
-        self._core.requests.give_up(self._lookup)
+        self._requests.give_up(self._lookup)
         self._lookup = None
         self._context.timers.disarm("lookup_backoff")
         self.state = ConnectionState.DOWN
@@ -76,7 +98,7 @@ class Connection:
 
     def progress(self) -> None:
         """Start a lookup if one is needed: one at a time, spaced by the backoff (rules D2, D3)."""
-        if self.state is ConnectionState.INITIALIZED and self._may_look_up() and self._core.needs_coordinator():
+        if self.state is ConnectionState.INITIALIZED and self._may_look_up() and self._users.needs_coordinator():
             self._look_up()
 
     def _may_look_up(self) -> bool:
@@ -90,7 +112,7 @@ class Connection:
     def _look_up(self) -> None:
         config = self._context.config
         self.state = ConnectionState.COORDINATOR_DISCOVERY
-        self._lookup = self._core.requests.send(
+        self._lookup = self._requests.send(
             FindCoordinatorRequest(config.group_id or ""), ANY_NODE, config.request_timeout_ms
         )
         self._context.note("lookup_sent")
@@ -102,14 +124,14 @@ class Connection:
         self._lookup_ended(ConnectionState.STABLE)
         self._last_failure = "none was answered"
         self._context.emit(ConnectCoordinator(response.node_id, response.host, response.port))
-        self._core.heartbeats.coordinator_found()
+        self._users.coordinator_found()
 
     def lookup_failed(self, code: ErrorCode) -> None:
         """A passing failure: again after the backoff, as long as something needs a coordinator."""
         self._lookup_ended(ConnectionState.INITIALIZED)
         self._last_failure = code.name
         self._context.arm("lookup_backoff", self._context.config.retry_backoff_ms)
-        self._core.commits.lookup_failed(code)
+        self._users.lookup_failed(code)
 
     def lookup_refused(self, code: ErrorCode) -> None:
         """A failure for good: the application is told, and decides whether to try again."""
@@ -117,8 +139,7 @@ class Connection:
         self._refused = True
         error = error_for(code, f"Finding the coordinator of group {self._context.config.group_id!r} was refused")
         self._context.report(error)
-        self._core.commits.lookup_refused(error)
-        self._core.offsets.lookup_refused(error)
+        self._users.lookup_refused(error)
 
     def backoff_over(self) -> None:
         """The next lookup may start."""
@@ -145,6 +166,6 @@ class Connection:
         self._context.note("coordinator_lost", cause=cause)
 
     def _fail_requests(self) -> None:
-        for sent in self._core.requests.to_coordinator():
-            if self._core.requests.is_pending(sent):
-                self._core.answer(sent, NoAnswer(ErrorCode.DISCONNECTED))
+        for sent in self._requests.to_coordinator():
+            if self._requests.is_pending(sent):
+                self._users.answer(sent, NoAnswer(ErrorCode.DISCONNECTED))

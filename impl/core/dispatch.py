@@ -9,7 +9,7 @@ ConsumerCoordinator. The table is read at the moment of use.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from groupspec.impl.core.answers import Answer
 from groupspec.impl.core.events import (
@@ -41,22 +41,20 @@ from groupspec.impl.core.messages import (
     Response,
     SyncGroupResponse,
 )
+from groupspec.impl.core.parts import Parts
 from groupspec.impl.core.requests import Sent
 
-if TYPE_CHECKING:
-    from groupspec.impl.core.core import Core
-
 Happening = ServerEvent | TimerExpired | Answer
-Handler = Callable[["Core", Happening], None]
+Handler = Callable[[Parts, Happening], None]
 Key = tuple[str, str]
 E = TypeVar("E", bound=ServerEvent)
 R = TypeVar("R", bound=Response)
 
 
-def event(kind: type[E], act: Callable[[Core, E], None]) -> Handler:
+def event(kind: type[E], act: Callable[[Parts, E], None]) -> Handler:
     """A handler for what the application does."""
 
-    def handler(core: Core, happening: Happening) -> None:
+    def handler(core: Parts, happening: Happening) -> None:
         if not isinstance(happening, kind):
             raise TypeError(f"the handler for {kind.__name__} was given {happening!r}")
         act(core, happening)
@@ -64,19 +62,19 @@ def event(kind: type[E], act: Callable[[Core, E], None]) -> Handler:
     return handler
 
 
-def timer(act: Callable[[Core], None]) -> Handler:
+def timer(act: Callable[[Parts], None]) -> Handler:
     """A handler for a timer."""
 
-    def handler(core: Core, _: Happening) -> None:
+    def handler(core: Parts, _: Happening) -> None:
         act(core)
 
     return handler
 
 
-def answer(act: Callable[[Core, Answer], None]) -> Handler:
+def answer(act: Callable[[Parts, Answer], None]) -> Handler:
     """A handler for an answer of which the error says everything."""
 
-    def handler(core: Core, happening: Happening) -> None:
+    def handler(core: Parts, happening: Happening) -> None:
         if not isinstance(happening, Answer):
             raise TypeError(f"a handler for answers was given {happening!r}")
         act(core, happening)
@@ -84,10 +82,10 @@ def answer(act: Callable[[Core, Answer], None]) -> Handler:
     return handler
 
 
-def full(kind: type[R], act: Callable[[Core, R, Answer], None]) -> Handler:
+def full(kind: type[R], act: Callable[[Parts, R, Answer], None]) -> Handler:
     """A handler for an answer of which the content matters."""
 
-    def handler(core: Core, happening: Happening) -> None:
+    def handler(core: Parts, happening: Happening) -> None:
         if not isinstance(happening, Answer) or not isinstance(happening.response, kind):
             raise TypeError(f"the handler for {kind.__name__} was given {happening!r}")
         act(core, happening.response, happening)
@@ -294,7 +292,7 @@ MEMBERSHIP_ERRORS = (
 )
 
 
-def is_late(core: Core, sent: Sent, error: ErrorCode) -> bool:
+def is_late(core: Parts, sent: Sent, error: ErrorCode) -> bool:
     """Whether an answer comes too late to mean what it says: nobody waits for it, or the identity has changed (J9).
 
     What a commit's answer says about the offsets is true all the same; only its errors about membership are not.
@@ -308,7 +306,7 @@ def is_late(core: Core, sent: Sent, error: ErrorCode) -> bool:
     )
 
 
-def dispatch(core: Core, kind: str, detail: str, happening: Happening) -> None:
+def dispatch(core: Parts, kind: str, detail: str, happening: Happening) -> None:
     """Give it to its handler."""
     handler = HANDLERS.get((kind, detail)) or HANDLERS.get((kind, "other"))
     if handler is None:
@@ -317,7 +315,7 @@ def dispatch(core: Core, kind: str, detail: str, happening: Happening) -> None:
     handler(core, happening)
 
 
-def dispatch_late(core: Core, late: Answer) -> None:
+def dispatch_late(core: Parts, late: Answer) -> None:
     """Give a late answer to whoever makes something of it, if anybody does."""
     handler = HANDLERS.get((late.sent.api, "late"))
     if handler is not None:

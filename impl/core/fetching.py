@@ -12,15 +12,15 @@ comes back at once if one of them has records (as Java's AbstractFetch.prepareFe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from groupspec.impl.core.context import Context
 from groupspec.impl.core.errors import OffsetOutOfRangeError, error_for
 from groupspec.impl.core.messages import ErrorCode, FetchRequest, FetchResponse, TopicPartition
-from groupspec.impl.core.requests import Sent
+from groupspec.impl.core.metadata import Metadata
+from groupspec.impl.core.offsets import Offsets
+from groupspec.impl.core.rebalance import Rebalance
+from groupspec.impl.core.requests import Requests, Sent
 from groupspec.impl.core.subscription import Buffered
-
-if TYPE_CHECKING:
-    from groupspec.impl.core.core import Core
 
 Partitions = tuple[TopicPartition, ...]
 
@@ -34,10 +34,15 @@ class _Asked:
 class Fetching:
     """The demand for records, and the fetches that serve it."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self._context = core.context
-        self._subscription = core.subscription
+    def __init__(
+        self, context: Context, requests: Requests, metadata: Metadata, offsets: Offsets, membership: Rebalance
+    ) -> None:
+        self._context = context
+        self._subscription = context.subscription
+        self._requests = requests
+        self._metadata = metadata
+        self._offsets = offsets
+        self._membership = membership
         self._demand = False
         self._under_way: dict[int, _Asked] = {}  # by request id
 
@@ -47,9 +52,9 @@ class Fetching:
 
     def progress(self) -> None:
         """Send what serves the demand."""
-        if not self._demand or self._core.leaving.active or self._context.timers.is_armed("fetch_backoff"):
+        if not self._demand or self._membership.leaving or self._context.timers.is_armed("fetch_backoff"):
             return
-        metadata = self._core.metadata
+        metadata = self._metadata
         busy = {asked.leader for asked in self._under_way.values()}
         busy |= {leader for p in self._subscription.returnable() if (leader := metadata.leader(p)) is not None}
         by_leader: dict[int, dict[TopicPartition, tuple[int, int]]] = {}
@@ -65,7 +70,7 @@ class Fetching:
         wanted = self._subscription.begin_fetch(wanted)
         if not wanted:  # the application has just set other positions: its next demand is for those
             return
-        sent = self._core.requests.send(
+        sent = self._requests.send(
             FetchRequest(
                 {partition: offset for partition, (_, offset) in wanted.items()},
                 config.fetch_max_wait_ms,
@@ -104,12 +109,12 @@ class Fetching:
             else:
                 new_epoch = self._subscription.drop_position(partition, epoch, offset)
                 if new_epoch is not None:
-                    self._core.offsets.reset(partition, new_epoch)
+                    self._offsets.reset(partition, new_epoch)
 
     def leader_moved(self, sent: Sent, partitions: Partitions) -> None:
         """Not this node, or not now: look again who leads."""
         self._still_wanted(sent, partitions)
-        self._core.metadata.refresh()
+        self._metadata.refresh()
         self._back_off()
 
     def retriable(self, sent: Sent, partitions: Partitions) -> None:

@@ -8,15 +8,14 @@ interval, then a due heartbeat. An expired session is no membership event: it on
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
 
+from groupspec.impl.core.connection import Connection
+from groupspec.impl.core.context import Context
 from groupspec.impl.core.errors import error_for
 from groupspec.impl.core.events import COORDINATOR
 from groupspec.impl.core.messages import ErrorCode, HeartbeatRequest, NoAnswer, Response
-from groupspec.impl.core.requests import Sent
-
-if TYPE_CHECKING:
-    from groupspec.impl.core.core import Core
+from groupspec.impl.core.rebalance import Rebalance
+from groupspec.impl.core.requests import Requests, Sent
 
 TIMERS = ("heartbeat", "session", "poll_interval")
 
@@ -33,9 +32,11 @@ class HeartbeatState(Enum):
 class Heartbeats:
     """When to say "still here", and when to doubt."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self._context = core.context
+    def __init__(self, context: Context, requests: Requests, connection: Connection, membership: Rebalance) -> None:
+        self._context = context
+        self._requests = requests
+        self._connection = connection
+        self._membership = membership
         self.state = HeartbeatState.STOPPED
         self._in_flight: Sent | None = None
         self._due = False
@@ -62,7 +63,7 @@ class Heartbeats:
     def disable(self) -> None:
         """A JoinGroup is about to be sent, or the membership is gone. One in flight is given up."""
         if self.enabled:
-            self._core.requests.give_up(self._in_flight)
+            self._requests.give_up(self._in_flight)
             self._in_flight = None
             self.state = HeartbeatState.DISABLED
         self._context.timers.disarm(*TIMERS)
@@ -80,7 +81,7 @@ class Heartbeats:
 
     def progress(self) -> None:
         """Send a heartbeat if one is due, none is out, and there is somebody to send it to."""
-        if self._due and self.state is HeartbeatState.IDLE and self._core.connection.is_known:
+        if self._due and self.state is HeartbeatState.IDLE and self._connection.is_known:
             self._send()
 
     def _send(self) -> None:
@@ -88,7 +89,7 @@ class Heartbeats:
         self._due = False
         self.state = HeartbeatState.IN_FLIGHT
         self._context.arm("heartbeat", config.heartbeat_interval_ms)
-        self._in_flight = self._core.requests.send(
+        self._in_flight = self._requests.send(
             HeartbeatRequest(config.group_id or "", identity.generation, identity.member_id, config.group_instance_id),
             COORDINATOR,
             config.request_timeout_ms,
@@ -105,17 +106,17 @@ class Heartbeats:
     def session_expired(self) -> None:
         """No sign of life of the coordinator's: look for it anew, and keep the identity (rule H5)."""
         self._context.timers.disarm("session")
-        if self.enabled and self._core.connection.is_known:
+        if self.enabled and self._connection.is_known:
             self._context.note("session_expired")
-            self._core.connection.forget("the session timed out without an answer to a heartbeat")
+            self._connection.forget("the session timed out without an answer to a heartbeat")
 
     def poll_interval_expired(self) -> None:
         """The application is stuck. While the coordinator is unknown this waits: there is nobody to say good-bye to."""
         self._context.timers.disarm("poll_interval")
         if not self.enabled:
             return
-        if self._core.connection.is_known:
-            self._core.membership.poll_interval_expired()
+        if self._connection.is_known:
+            self._membership.poll_interval_expired()
         else:
             self._poll_overdue = True
 
@@ -125,7 +126,7 @@ class Heartbeats:
             return
         self._context.arm("session", self._context.config.session_timeout_ms)
         if self._poll_overdue:
-            self._core.membership.poll_interval_expired()
+            self._membership.poll_interval_expired()
 
     # Answers ---------------------------------------------------------------------------------------------------------
 
@@ -138,12 +139,12 @@ class Heartbeats:
         """The group rebalances: a sign of life as good as any (rule H1), and a reason to rejoin."""
         self._ended()
         self._sign_of_life()
-        self._core.membership.rebalance_announced("the group is already rebalancing")
+        self._membership.rebalance_announced("the group is already rebalancing")
 
     def coordinator_gone(self, code: ErrorCode) -> None:
         """The coordinator moved, or can't be reached."""
         self._failed()
-        self._core.connection.forget(f"heartbeat: {code.name}")
+        self._connection.forget(f"heartbeat: {code.name}")
 
     def retry_later(self) -> None:
         """A passing failure that says nothing about the coordinator's place."""
@@ -152,19 +153,19 @@ class Heartbeats:
     def generation_gone(self) -> None:
         """The group went on without this member; its id is still known."""
         self._ended()
-        self._core.membership.lose_identity(keep_member_id=True)
+        self._membership.lose_identity(keep_member_id=True)
 
     def member_unknown(self) -> None:
         """The coordinator has removed this member."""
         self._ended()
-        self._core.membership.lose_identity(keep_member_id=False)
+        self._membership.lose_identity(keep_member_id=False)
 
     def fenced(self, code: ErrorCode) -> None:
         """Another process has the same instance id: tell the application, and be silent from now on (rule X2)."""
         self._ended()
         error = error_for(code, f"Heartbeat of instance {self._context.config.group_instance_id!r}")
         self._context.report(error)
-        self._core.membership.fenced(error)
+        self._membership.fenced(error)
 
     def refused(self, code: ErrorCode) -> None:
         """Anything else surfaces; the heartbeats go on (rule H4)."""

@@ -7,13 +7,13 @@ identity), after the backoff (the coordinator loads, moved, or can't be reached)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from groupspec.impl.core.assignors.userdata import encode_sticky_user_data
-from groupspec.impl.core.context import Identity
+from groupspec.impl.core.connection import Connection
+from groupspec.impl.core.context import Context, Identity
 from groupspec.impl.core.errors import KafkaError, error_for
 from groupspec.impl.core.events import COORDINATOR
-from groupspec.impl.core.membership import RebalanceState
+from groupspec.impl.core.heartbeats import Heartbeats
+from groupspec.impl.core.leading import Leading, Shares
 from groupspec.impl.core.messages import (
     ErrorCode,
     JoinGroupRequest,
@@ -28,18 +28,29 @@ from groupspec.impl.core.protocol import (
     decode_assignment,
     encode_subscription,
 )
-from groupspec.impl.core.requests import Sent
-
-if TYPE_CHECKING:
-    from groupspec.impl.core.core import Core
+from groupspec.impl.core.rebalance import Rebalance, RebalanceState
+from groupspec.impl.core.requests import Requests, Sent
 
 
 class Joining:
     """One round after the other: at most one JoinGroup or SyncGroup is out (rule J1)."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self._context = core.context
+    def __init__(
+        self,
+        context: Context,
+        requests: Requests,
+        connection: Connection,
+        heartbeats: Heartbeats,
+        leading: Leading,
+        membership: Rebalance,
+    ) -> None:
+        self._context = context
+        self._subscription = context.subscription
+        self._requests = requests
+        self._connection = connection
+        self._heartbeats = heartbeats
+        self._leading = leading
+        self._membership = membership
         self._in_flight: Sent | None = None
         self._joined_topics: tuple[str, ...] = ()  # the subscription that the last JoinGroup carried
         self._last_assignment: tuple[TopicPartition, ...] = ()  # for the eager sticky assignor
@@ -47,30 +58,30 @@ class Joining:
 
     def is_idle(self) -> bool:
         """Whether no JoinGroup or SyncGroup is out or about to be sent."""
-        return self._in_flight is None and not self._core.leading.awaits_metadata
+        return self._in_flight is None and not self._leading.awaits_metadata
 
     def give_up(self) -> None:
         """Nobody waits for the answer of this round any more."""
-        self._core.requests.give_up(self._in_flight)
+        self._requests.give_up(self._in_flight)
         self._in_flight = None
-        self._core.leading.forget()
+        self._leading.forget()
 
     def start_over(self) -> None:
         """This round leads nowhere: join again."""
         self.give_up()
-        self._core.membership.enter(RebalanceState.PREPARING_REBALANCE)
+        self._membership.enter(RebalanceState.PREPARING_REBALANCE)
 
     # JoinGroup -------------------------------------------------------------------------------------------------------
 
     def send_join(self) -> None:
         """Heartbeats end first (rule H3); the request says what is validly owned at this moment (rule K1)."""
-        config, membership = self._context.config, self._core.membership
-        self._core.heartbeats.disable()
+        config, membership = self._context.config, self._membership
+        self._heartbeats.disable()
         membership.enter(RebalanceState.PREPARING_REBALANCE)
         membership.preparing = membership.rejoin_again = False
-        self._joined_topics = self._core.subscription.topics()
-        self._core.leading.forget()
-        self._in_flight = self._core.requests.send(
+        self._joined_topics = self._subscription.topics()
+        self._leading.forget()
+        self._in_flight = self._requests.send(
             JoinGroupRequest(
                 group_id=config.group_id or "",
                 session_timeout_ms=config.session_timeout_ms,
@@ -87,7 +98,7 @@ class Joining:
 
     def _metadata(self, assignor: str) -> bytes:
         """The subscription for one assignor: canonical bytes (rule J6), and what is validly owned (rule K1)."""
-        membership = self._core.membership
+        membership = self._membership
         user_data = None
         if assignor == "sticky" and self._last_generation >= 0:
             user_data = encode_sticky_user_data(self._last_assignment, self._last_generation)
@@ -102,10 +113,10 @@ class Joining:
             self._refuse("JoinGroup", ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
             return
         self._context.identity = Identity(response.member_id, response.generation, response.protocol_name)
-        self._core.membership.enter(RebalanceState.COMPLETING_REBALANCE)
-        self._core.heartbeats.enable()
+        self._membership.enter(RebalanceState.COMPLETING_REBALANCE)
+        self._heartbeats.enable()
         if response.leader == response.member_id:
-            self._core.leading.lead(response)
+            self._leading.lead(response)
         else:
             self.send_sync(())
 
@@ -132,7 +143,7 @@ class Joining:
         """Find the coordinator, wait for the backoff, and try again as the same member."""
         self._in_flight = None
         self._wait_for_backoff()
-        self._core.connection.forget(f"JoinGroup: {code.name}")
+        self._connection.forget(f"JoinGroup: {code.name}")
 
     def join_refused(self, code: ErrorCode) -> None:
         """The application is told; its next poll tries again."""
@@ -148,10 +159,10 @@ class Joining:
 
     # SyncGroup -------------------------------------------------------------------------------------------------------
 
-    def send_sync(self, assignments: tuple[tuple[str, bytes], ...]) -> None:
+    def send_sync(self, assignments: Shares) -> None:
         """Ask for the assignment; the leader brings everybody's."""
         config, identity = self._context.config, self._context.identity
-        self._in_flight = self._core.requests.send(
+        self._in_flight = self._requests.send(
             SyncGroupRequest(
                 group_id=config.group_id or "",
                 generation=identity.generation,
@@ -176,7 +187,7 @@ class Joining:
         except MalformedProtocolData as error:
             self._await_poll(KafkaError(f"The assignment in SyncGroup's answer can't be read: {error}"))
             return
-        membership = self._core.membership
+        membership = self._membership
         if not self._fits(assigned):
             membership.dropped()
             return
@@ -186,12 +197,12 @@ class Joining:
         membership.synced(assigned)
 
     def _fits(self, assigned: tuple[TopicPartition, ...]) -> bool:
-        topics = self._core.subscription.topics()
+        topics = self._subscription.topics()
         return all(partition.topic in topics for partition in assigned)
 
     def _has_changed_meanwhile(self) -> bool:
         """Whether the subscription or the metadata is not what this round was made for (rules J1, J8)."""
-        return self._core.subscription.topics() != self._joined_topics or self._core.leading.is_outdated()
+        return self._subscription.topics() != self._joined_topics or self._leading.is_outdated()
 
     def sync_again(self) -> None:
         """The group rebalances again: join, as the same member."""
@@ -211,7 +222,7 @@ class Joining:
         """Find the coordinator, wait for the backoff, and join again as the same member."""
         self.start_over()
         self._wait_for_backoff()
-        self._core.connection.forget(f"SyncGroup: {code.name}")
+        self._connection.forget(f"SyncGroup: {code.name}")
 
     def sync_fenced(self, code: ErrorCode) -> None:
         """Another process has this instance id: told, and silent from now on (rule X2)."""
@@ -232,7 +243,7 @@ class Joining:
         return name in self._context.config.partition_assignment_strategy
 
     def _lose_identity(self, keep_member_id: bool) -> None:
-        self._core.membership.lose_identity(keep_member_id)
+        self._membership.lose_identity(keep_member_id)
 
     def _wait_for_backoff(self) -> None:
         self._context.arm("join_backoff", self._context.config.retry_backoff_ms)
@@ -244,9 +255,9 @@ class Joining:
         return error
 
     def _fenced(self, api: str, code: ErrorCode) -> None:
-        self._core.membership.fenced(self._refuse(api, code))
+        self._membership.fenced(self._refuse(api, code))
 
     def _await_poll(self, error: KafkaError) -> None:
         self.start_over()
-        self._core.membership.awaiting_poll = True
+        self._membership.awaiting_poll = True
         self._context.report(error)

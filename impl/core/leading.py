@@ -6,40 +6,52 @@ watches the topics of the whole group, and rejoins when their partitions are no 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from groupspec.impl.core.assignors import ASSIGNORS, Member
 from groupspec.impl.core.assignors.userdata import decode_sticky_user_data
+from groupspec.impl.core.context import Context
 from groupspec.impl.core.messages import JoinedMember, JoinGroupResponse
+from groupspec.impl.core.metadata import Metadata
 from groupspec.impl.core.protocol import (
     Assignment,
     MalformedProtocolData,
     decode_subscription,
     encode_assignment,
 )
-
-if TYPE_CHECKING:
-    from groupspec.impl.core.core import Core
+from groupspec.impl.core.rebalance import Rebalance
 
 Shares = tuple[tuple[str, bytes], ...]
+
+
+class Synchronises(Protocol):
+    """Whoever speaks with the coordinator (`joining`)."""
+
+    def send_sync(self, assignments: Shares) -> None:
+        """Send SyncGroup, with everybody's share."""
 
 
 class Leading:
     """What this member knows as the leader of a round; nothing, if it is not."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self._context = core.context
+    def __init__(self, context: Context, metadata: Metadata, membership: Rebalance) -> None:
+        self._context = context
+        self._metadata = metadata
+        self._membership = membership
         self._members: tuple[JoinedMember, ...] = ()
         self._skip_assignment = False
         self.awaits_metadata = False  # not all topics of the group are known yet
         self._snapshot: dict[str, int] | None = None  # the partition counts that the division rests on
 
+    def attach(self, joining: Synchronises) -> None:
+        """The part above this one."""
+        self._joining = joining
+
     def lead(self, response: JoinGroupResponse) -> None:
         """This member leads the round; as soon as the topics of the group are known, it synchronises."""
         self._members = response.members
         self._skip_assignment = response.skip_assignment
-        self._core.metadata.want(self._group_topics())
+        self._metadata.want(self._group_topics())
         self.awaits_metadata = True
         self.metadata_updated()
 
@@ -51,12 +63,12 @@ class Leading:
     def metadata_updated(self) -> None:
         """A leader that waited for it divides; one that has done so compares (rule J8)."""
         if self.awaits_metadata:
-            if self._core.metadata.knows(self._group_topics()):
+            if self._metadata.knows(self._group_topics()):
                 self.awaits_metadata = False
                 self._snapshot = self._counts()
-                self._core.joining.send_sync(self._divide(self._snapshot))
+                self._joining.send_sync(self._divide(self._snapshot))
         elif self.is_outdated():
-            self._core.membership.require_rejoin("cached metadata has changed")
+            self._membership.require_rejoin("cached metadata has changed")
 
     def is_outdated(self) -> bool:
         """Whether the division rests on partition counts that are no longer true."""
@@ -76,7 +88,7 @@ class Leading:
         )
 
     def _counts(self) -> dict[str, int]:
-        return self._core.metadata.partition_counts(self._group_topics())
+        return self._metadata.partition_counts(self._group_topics())
 
     def _group_topics(self) -> tuple[str, ...]:
         return tuple(sorted({topic for member in self._group() for topic in member.topics}))

@@ -7,26 +7,47 @@ there, so the callback is waited for however long it takes; all waiting for the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from groupspec.impl.core.commits import Commits
+from groupspec.impl.core.connection import Connection
+from groupspec.impl.core.context import Context
 from groupspec.impl.core.errors import ConsumerClosedError, KafkaTimeoutError
 from groupspec.impl.core.events import COORDINATOR, CallbackKind, Close, Closed, CompleteFuture, Unsubscribe
-from groupspec.impl.core.membership import IN_A_ROUND, RebalanceState
+from groupspec.impl.core.joining import Joining
+from groupspec.impl.core.membership import Membership
 from groupspec.impl.core.messages import ErrorCode, LeaveGroupRequest
-from groupspec.impl.core.requests import Sent
+from groupspec.impl.core.rebalance import IN_A_ROUND, RebalanceState
+from groupspec.impl.core.requests import Requests, Sent
 from groupspec.impl.core.timers import is_expired
 
-if TYPE_CHECKING:
-    from groupspec.impl.core.core import Core
+
+class Whole(Protocol):
+    """All parts together."""
+
+    def stop(self) -> None:
+        """The end of everything."""
 
 
 class Leaving:
     """The way out."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self._context = core.context
-        self.active = False  # from the decision to leave until the member has left (rule L3)
+    def __init__(
+        self,
+        context: Context,
+        requests: Requests,
+        connection: Connection,
+        joining: Joining,
+        commits: Commits,
+        membership: Membership,
+    ) -> None:
+        self._context = context
+        self._subscription = context.subscription
+        self._requests = requests
+        self._connection = connection
+        self._joining = joining
+        self._commits = commits
+        self._membership = membership
         self.closed = False
         self._closing = False
         self._committing = False
@@ -35,12 +56,16 @@ class Leaving:
         self._deadline_ms = 0
         self._leave_group: Sent | None = None  # the LeaveGroup that the close waits for
 
+    def attach(self, whole: Whole) -> None:
+        """The part above this one."""
+        self._whole = whole
+
     def unsubscribe(self, event: Unsubscribe) -> None:
         """Release everything and leave."""
         self._context.note("unsubscribed")
         self._unsubscribed.append(event.future_id)
-        if not self.active:
-            self.active = True
+        if not self._membership.leaving:
+            self._membership.leaving = True
             self._abandon_round()
             self._release()
 
@@ -53,16 +78,16 @@ class Leaving:
         self._deadline_ms = event.deadline_ms
         self._context.timers.arm("close_deadline", event.deadline_ms)
         if event.processed:
-            self._core.subscription.poll_started()
-        if not self.active:
-            self.active = True
-            self._core.commits.commit_before_close(event.deadline_ms)
+            self._subscription.poll_started()
+        if not self._membership.leaving:
+            self._membership.leaving = True
+            self._commits.commit_before_close(event.deadline_ms)
             self._abandon_round()
             self._committing = True
 
     def progress(self) -> None:
         """When the last commit has an outcome, let go of the partitions."""
-        if self._committing and self._core.commits.is_idle:
+        if self._committing and self._commits.is_idle:
             self._committing = False
             self._release()
 
@@ -72,20 +97,20 @@ class Leaving:
         if not self._closing:
             return
         self._deadline_ms = min(self._deadline_ms, self._context.now_ms)
-        self._core.commits.give_up_all(KafkaTimeoutError("The consumer was closed before the commit was answered"))
+        self._commits.give_up_all(KafkaTimeoutError("The consumer was closed before the commit was answered"))
         if self._leave_group is not None:
             self._end()
 
     def _abandon_round(self) -> None:
         """Answers to JoinGroup and SyncGroup do not count any more (rule L3)."""
-        self._core.membership.rejoin_needed = False
-        self._core.joining.give_up()
-        self._core.commits.rebalance_abandoned()
+        self._membership.rejoin_needed = False
+        self._joining.give_up()
+        self._commits.rebalance_abandoned()
         self._context.timers.disarm("join_backoff")
 
     def _release(self) -> None:
         """Have the callback run for everything that is owned; if one is due or runs already, it comes first."""
-        membership = self._core.membership
+        membership = self._membership
         if membership.state is RebalanceState.REVOKING_PARTITION:
             return
         owned = membership.owned()
@@ -103,8 +128,8 @@ class Leaving:
     def _leave(self) -> None:
         reason = "the consumer is being closed" if self._closing else "the consumer unsubscribed from all topics"
         self._leave_group = self.send_leave_group(reason)
-        self._core.membership.left()
-        self.active = False
+        self._membership.left()
+        self._membership.leaving = False
         for future_id in self._unsubscribed:
             self._context.emit(CompleteFuture(future_id))
         self._unsubscribed.clear()
@@ -117,11 +142,11 @@ class Leaving:
         Nor does who has lost its generation and not joined since: the id that it has kept is no membership.
         """
         config, identity = self._context.config, self._context.identity
-        joins = bool(identity.member_id) and self._core.membership.state in IN_A_ROUND
-        if config.is_static or not (identity.is_member or joins) or not self._core.connection.is_known:
+        joins = bool(identity.member_id) and self._membership.state in IN_A_ROUND
+        if config.is_static or not (identity.is_member or joins) or not self._connection.is_known:
             return None
         self._context.note("leave_sent", reason=reason)
-        return self._core.requests.send(
+        return self._requests.send(
             LeaveGroupRequest(config.group_id or "", identity.member_id, None, reason),
             COORDINATOR,
             config.request_timeout_ms,
@@ -137,12 +162,12 @@ class Leaving:
     def coordinator_gone(self, sent: Sent, code: ErrorCode) -> None:
         """Nobody heard it, and there is no second try: the session timeout will do (rules D1, L1)."""
         self.answered(sent)
-        self._core.connection.forget(f"LeaveGroup: {code.name}")
+        self._connection.forget(f"LeaveGroup: {code.name}")
 
     def _end(self) -> None:
         """Everybody gets an answer, everything stops."""
         self.closed = True
-        self._core.stop()
+        self._whole.stop()
         self._context.note("closed")
         for future_id in self._closers:
             self._context.emit(CompleteFuture(future_id))

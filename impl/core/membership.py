@@ -20,66 +20,51 @@ what is owned then is lost afterwards.
 
 from __future__ import annotations
 
-from enum import Enum
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from groupspec.impl.core.context import NOBODY, Identity
+from groupspec.impl.core.commits import Commits
+from groupspec.impl.core.connection import Connection
+from groupspec.impl.core.context import NOBODY, Context, Identity
 from groupspec.impl.core.errors import KafkaError
 from groupspec.impl.core.events import AssignPartitions, CallbackKind, RevokePartitions, Subscribe
-from groupspec.impl.core.messages import TopicPartition
-
-if TYPE_CHECKING:
-    from groupspec.impl.core.core import Core
-
-Partitions = tuple[TopicPartition, ...]
-
-
-class RebalanceState(Enum):
-    """Where the member is in a rebalance."""
-
-    UNJOINED = "UNJOINED"
-    PREPARE_REVOCATION = "PREPARE_REVOCATION"
-    REVOKING_PARTITION = "REVOKING_PARTITION"
-    PARTITION_REVOKED = "PARTITION_REVOKED"
-    PREPARING_REBALANCE = "PREPARING_REBALANCE"
-    COMPLETING_REBALANCE = "COMPLETING_REBALANCE"
-    ASSIGNING_PARTITIONS = "ASSIGNING_PARTITIONS"
-    STABLE = "STABLE"
+from groupspec.impl.core.heartbeats import Heartbeats
+from groupspec.impl.core.joining import Joining
+from groupspec.impl.core.leading import Leading
+from groupspec.impl.core.rebalance import IN_A_ROUND, Partitions, Rebalance, RebalanceState
+from groupspec.impl.core.requests import Sent
 
 
-IN_A_ROUND = (RebalanceState.PREPARING_REBALANCE, RebalanceState.COMPLETING_REBALANCE)
+class WayOut(Protocol):
+    """Whoever leaves the group (`leaving`)."""
+
+    def released(self) -> None:
+        """A callback has returned."""
+
+    def send_leave_group(self, reason: str) -> Sent | None:
+        """Say good-bye."""
 
 
-class Membership:
+class Membership(Rebalance):
     """One member of one group."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self._context = core.context
-        self._subscription = core.subscription
-        self.state = RebalanceState.UNJOINED
-        self.rejoin_needed = False
-        self.rejoin_reason = ""
-        self.rejoin_again = False  # asked for while a round was under way: another one must follow (rule J1)
-        self.awaiting_poll = True  # no JoinGroup before the application's next poll
+    def __init__(self, context: Context, connection: Connection) -> None:
+        super().__init__(context)
+        self._connection = connection
         self._wants_in = False  # from the first poll of a member that is subscribed until it has left
-        self.preparing = False  # the rebalance has begun; JoinGroup has not been sent
-        self.owned_generation = -1  # the generation that assigned what is owned (rule K1)
         self._fencing: KafkaError | None = None  # another process has the instance id: final, until this one has left
         self._loss_due = False  # the identity went while a callback ran: what is owned is lost when it ends
         self._added: Partitions = ()  # what the assigned callback is about
-        self.to_revoke: Partitions | None = None  # in PREPARE_REVOCATION: what goes when the commit is settled
         self._next_assignment: Partitions | None = None  # takes effect when the revocation callback has returned
 
-    # What is so ------------------------------------------------------------------------------------------------------
-
-    def owned(self) -> Partitions:
-        """The partitions that the group has assigned to this member."""
-        return () if self._subscription.is_manual() else self._subscription.assignment()
-
-    def is_subscribed(self) -> bool:
-        """Whether the application wants to be in the group."""
-        return bool(self._subscription.topics())
+    def attach(
+        self, heartbeats: Heartbeats, leading: Leading, joining: Joining, commits: Commits, leaving: WayOut
+    ) -> None:
+        """The parts that do what is decided here, and say what came of it."""
+        self._heartbeats = heartbeats
+        self._leading = leading
+        self._joining = joining
+        self._commits = commits
+        self._way_out = leaving
 
     def is_fenced(self) -> bool:
         """Whether another process has the instance id, and the application has not left since (rule X2)."""
@@ -88,10 +73,6 @@ class Membership:
     def needs_coordinator(self) -> bool:
         """Whoever wants to be in the group does, for as long as it wants to: whatever comes next, it comes sooner."""
         return self._wants_in
-
-    def enter(self, state: RebalanceState) -> None:
-        """Every change of state goes through here."""
-        self.state = state
 
     # What the application does -----------------------------------------------------------------------------------------
 
@@ -126,12 +107,12 @@ class Membership:
         """The coordinator says that the group rebalances. In a round that is no news, unless the round stands still."""
         if self.state not in IN_A_ROUND:
             self.require_rejoin(reason)
-        elif self._core.leading.awaits_metadata:
-            self._core.joining.start_over()
+        elif self._leading.awaits_metadata:
+            self._joining.start_over()
 
     def require_rejoin(self, reason: str) -> None:
         """From here on until a SyncGroup has succeeded, another JoinGroup is due (rule J2)."""
-        if self._core.leaving.active:
+        if self.leaving:
             return
         if self.state in IN_A_ROUND:
             self.rejoin_again = True
@@ -149,14 +130,14 @@ class Membership:
         if self.preparing:
             if goes:
                 self._pause(goes)
-                if not self._core.commits.holds_rebalance():
+                if not self._commits.holds_rebalance():
                     self.commit_settled()
             return
         self.preparing = True
         if goes or not self._context.config.cooperative:
             self._prepare_revocation(goes)
         else:
-            self._core.commits.commit_before_rebalance()
+            self._commits.commit_before_rebalance()
 
     def _unwanted(self) -> Partitions:
         """What is owned of topics that are not subscribed to any more."""
@@ -166,7 +147,7 @@ class Membership:
     def _prepare_revocation(self, partitions: Partitions) -> None:
         """Nothing is read of them from here on; then what has been read is committed (rules Q5, M8), then they go."""
         self._pause(partitions)
-        self._core.commits.commit_before_rebalance()
+        self._commits.commit_before_rebalance()
 
     def _pause(self, partitions: Partitions) -> None:
         self.enter(RebalanceState.PREPARE_REVOCATION)
@@ -175,28 +156,28 @@ class Membership:
 
     def commit_settled(self) -> None:
         """The commit before the rebalance succeeded, failed for good, or took too long: go on (rule M3)."""
-        if self.to_revoke is not None and not self._core.leaving.active:
+        if self.to_revoke is not None and not self.leaving:
             self.revoke(CallbackKind.REVOKED, self.to_revoke)
 
     def progress(self) -> None:
         """Join when everything that must come before has happened."""
         if self._may_join():
-            self._core.joining.send_join()
+            self._joining.send_join()
 
     def _may_join(self) -> bool:
         return (
             self.rejoin_needed
-            and not self._core.leaving.active
+            and not self.leaving
             and not self.awaiting_poll
             and self._is_prepared()
-            and self._core.joining.is_idle()
+            and self._joining.is_idle()
             and not self._context.timers.is_armed("join_backoff")
-            and self._core.connection.is_known
+            and self._connection.is_known
         )
 
     def _is_prepared(self) -> bool:
         if self.state is RebalanceState.STABLE:  # cooperative: what is wanted is kept until the new assignment is known
-            return self.preparing and self._context.config.cooperative and not self._core.commits.holds_rebalance()
+            return self.preparing and self._context.config.cooperative and not self._commits.holds_rebalance()
         return self.state in (
             RebalanceState.UNJOINED,
             RebalanceState.PARTITION_REVOKED,
@@ -240,7 +221,7 @@ class Membership:
         self.owned_generation = self._context.identity.generation
         self.enter(RebalanceState.ASSIGNING_PARTITIONS)
         self._subscription.assign_from_group(assigned)
-        self._core.commits.assignment_changed()
+        self._commits.assignment_changed()
         self._context.note("assigned_started", partitions=self._added)
         self._context.emit(AssignPartitions(self._added))
 
@@ -287,8 +268,8 @@ class Membership:
         self.enter(RebalanceState.PARTITION_REVOKED)
         if callback.kind is CallbackKind.LOST or self._loss_due:
             self._loss_callback_returned()
-        elif self._core.leaving.active:
-            self._core.leaving.released()
+        elif self.leaving:
+            self._way_out.released()
         elif self._next_assignment is not None:
             self._assign(self._next_assignment)
 
@@ -312,12 +293,12 @@ class Membership:
         """Be nobody, or a member id without a generation; a rejoin is due as long as there is a subscription (J2)."""
         self.rejoin_again = self.preparing = False
         self.to_revoke = None
-        self._core.heartbeats.disable()
-        self._core.joining.give_up()
-        self._core.commits.membership_lost()
+        self._heartbeats.disable()
+        self._joining.give_up()
+        self._commits.membership_lost()
         self._context.identity = Identity(member_id=self._context.identity.member_id) if keep_member_id else NOBODY
         self.owned_generation = -1
-        self.rejoin_needed = self.is_subscribed() and not self._core.leaving.active and self._fencing is None
+        self.rejoin_needed = self.is_subscribed() and not self.leaving and self._fencing is None
         self._next_assignment = None
 
     def lose_owned(self) -> None:
@@ -328,8 +309,8 @@ class Membership:
             self.revoke(CallbackKind.LOST, owned)
             return
         self.enter(RebalanceState.UNJOINED)
-        if self._core.leaving.active:
-            self._core.leaving.released()
+        if self.leaving:
+            self._way_out.released()
 
     def fenced(self, error: KafkaError) -> None:
         """Another process took over the instance id. To join again would take it back: each poll raises this (rule X2)."""
@@ -342,17 +323,17 @@ class Membership:
 
         A member whose round has failed, and which waits to join again, is still in the group, and may be as stuck as any.
         """
-        if self._core.leaving.active or self.state is RebalanceState.UNJOINED:
+        if self.leaving or self.state is RebalanceState.UNJOINED:
             return
         self._context.note("poll_expired")
-        self._core.leaving.send_leave_group("consumer poll timeout has expired.")
+        self._way_out.send_leave_group("consumer poll timeout has expired.")
         self.awaiting_poll = True
         self.lose_identity(keep_member_id=False)
 
     def left(self) -> None:
         """The member has left by itself: nothing is wanted, nothing is owned."""
-        self._core.heartbeats.disable()
-        self._core.joining.give_up()
+        self._heartbeats.disable()
+        self._joining.give_up()
         self._subscription.unsubscribe()
         self._context.identity = NOBODY
         self.owned_generation = -1

@@ -7,27 +7,35 @@ that the cluster does not know is asked for again once in a while: it may be cre
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from groupspec.impl.core.context import Context
 from groupspec.impl.core.errors import error_for
 from groupspec.impl.core.events import ANY_NODE
 from groupspec.impl.core.messages import ErrorCode, MetadataRequest, MetadataResponse, TopicPartition
-from groupspec.impl.core.requests import Sent
-
-if TYPE_CHECKING:
-    from groupspec.impl.core.core import Core
-
+from groupspec.impl.core.requests import Requests, Sent
 
 MISSING_TOPIC_RETRY_MS = 1_000
 """How long to wait before asking again for a topic that does not exist, or a partition without a leader."""
 
 
+class Leader(Protocol):
+    """Whoever divides the partitions among the group (`leading`)."""
+
+    def watched_topics(self) -> tuple[str, ...]:
+        """The topics of the whole group, if this member leads it."""
+
+    def metadata_updated(self) -> None:
+        """Something may have changed."""
+
+
 class Metadata:
     """The cluster as last seen."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self._context = core.context
+    def __init__(self, context: Context, requests: Requests) -> None:
+        self._context = context
+        self._subscription = context.subscription
+        self._requests = requests
         self._wanted: set[str] = set()
         self._asked: set[str] = (
             set()
@@ -39,6 +47,10 @@ class Metadata:
         self._stale = False  # something is known to be wrong
         self._not_before_ms = 0
 
+    def attach(self, leader: Leader) -> None:
+        """The part above this one."""
+        self._leader = leader
+
     def want(self, topics: Iterable[str]) -> None:
         """These topics matter from now on."""
         self._wanted.update(topics)
@@ -46,10 +58,9 @@ class Metadata:
     def polled(self) -> None:
         """The application polled: what matters now is what it subscribed to, what it has, and what its group has."""
         self._told.clear()
-        subscription = self._core.subscription
-        self._wanted = {partition.topic for partition in subscription.assignment()}
-        self.want(subscription.topics())
-        self.want(self._core.leading.watched_topics())
+        self._wanted = {partition.topic for partition in self._subscription.assignment()}
+        self.want(self._subscription.topics())
+        self.want(self._leader.watched_topics())
 
     def refresh(self, topics: Iterable[str] = ()) -> None:
         """Ask again as soon as the backoff allows."""
@@ -85,7 +96,7 @@ class Metadata:
         self._asked = set(self._wanted)
         self._not_before_ms = self._context.now_ms + self._context.config.retry_backoff_ms
         self._context.timers.disarm("metadata")
-        self._in_flight = self._core.requests.send(
+        self._in_flight = self._requests.send(
             MetadataRequest(tuple(sorted(self._wanted))), ANY_NODE, self._context.config.request_timeout_ms
         )
 
@@ -109,7 +120,7 @@ class Metadata:
             self._look_again()
         elif not self._context.timers.is_armed("metadata"):
             self._context.arm("metadata", self._context.config.metadata_max_age_ms)
-        self._core.leading.metadata_updated()
+        self._leader.metadata_updated()
 
     def topic_missing(self, topics: tuple[str, ...]) -> None:
         """The cluster does not have these topics, now."""
@@ -143,7 +154,7 @@ class Metadata:
 
     def stop(self) -> None:
         """The end."""
-        self._core.requests.give_up(self._in_flight)
+        self._requests.give_up(self._in_flight)
         self._wanted.clear()
         self._context.timers.disarm("metadata")
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from groupspec.impl.core.connection import Connection
+from groupspec.impl.core.context import Context
 from groupspec.impl.core.errors import (
     ConsumerClosedError,
     KafkaError,
@@ -28,10 +29,8 @@ from groupspec.impl.core.messages import (
     OffsetFetchResponse,
     TopicPartition,
 )
-from groupspec.impl.core.requests import Sent
-
-if TYPE_CHECKING:
-    from groupspec.impl.core.core import Core
+from groupspec.impl.core.metadata import Metadata
+from groupspec.impl.core.requests import Requests, Sent
 
 TIMESTAMPS = {"earliest": -2, "latest": -1}
 """What ListOffsets calls the beginning and the end of a partition."""
@@ -51,10 +50,12 @@ class Question:
 class Offsets:
     """Questions about offsets, and what becomes of the answers."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self._context = core.context
-        self._subscription = core.subscription
+    def __init__(self, context: Context, requests: Requests, connection: Connection, metadata: Metadata) -> None:
+        self._context = context
+        self._subscription = context.subscription
+        self._requests = requests
+        self._connection = connection
+        self._metadata = metadata
         self._questions: list[Question] = []
         self._to_reset: dict[TopicPartition, int] = {}  # no committed offset, or it does not exist: with the epoch
         self._resets: dict[int, dict[TopicPartition, int]] = {}  # ListOffsets under way, by request id
@@ -74,7 +75,7 @@ class Offsets:
 
     def fetch_committed(self, event: FetchCommitted) -> None:
         """The application asks."""
-        self._core.connection.asked()
+        self._connection.asked()
         if self._context.config.group_id is None:
             error = error_for(ErrorCode.INVALID_GROUP_ID, "Committed offsets without a group")
             self._context.emit(CompleteFuture(event.future_id, error=error))
@@ -101,7 +102,7 @@ class Offsets:
             self._look_for_positions()
         if self._context.timers.is_armed("offsets_backoff"):
             return
-        if self._core.connection.is_known:
+        if self._connection.is_known:
             for question in self._questions:
                 if question.sent is None:
                     self._ask(question)
@@ -137,7 +138,7 @@ class Offsets:
 
     def _ask(self, question: Question) -> None:
         config = self._context.config
-        question.sent = self._core.requests.send(
+        question.sent = self._requests.send(
             OffsetFetchRequest(config.group_id or "", question.partitions), COORDINATOR, config.request_timeout_ms
         )
 
@@ -149,11 +150,11 @@ class Offsets:
             return
         by_leader: dict[int, dict[TopicPartition, int]] = {}
         for partition, epoch in self._to_reset.items():
-            leader = self._core.metadata.leader(partition)
+            leader = self._metadata.leader(partition)
             if leader is not None:
                 by_leader.setdefault(leader, {})[partition] = epoch
         for leader, asked in by_leader.items():
-            sent = self._core.requests.send(
+            sent = self._requests.send(
                 ListOffsetsRequest(dict.fromkeys(asked, timestamp)), leader, self._context.config.request_timeout_ms
             )
             self._resets[sent.request_id] = asked
@@ -202,7 +203,7 @@ class Offsets:
     def coordinator_gone(self, sent: Sent, code: ErrorCode) -> None:
         """The same, after finding the coordinator anew."""
         self.retriable(sent)
-        self._core.connection.forget(f"OffsetFetch: {code.name}")
+        self._connection.forget(f"OffsetFetch: {code.name}")
 
     def refused(self, sent: Sent, code: ErrorCode, partitions: tuple[TopicPartition, ...]) -> None:
         """For good: told to whoever asked."""
@@ -230,7 +231,7 @@ class Offsets:
         """This node does not lead them (any more), or did not answer: look who does, and ask again."""
         asked = self._resets.get(sent.request_id, {})
         self._to_reset.update({p: asked[p] for p in (partitions or asked) if p in asked})
-        self._core.metadata.refresh()
+        self._metadata.refresh()
         self._wait_for_backoff()
 
     def reset_refused(self, sent: Sent, code: ErrorCode, partitions: tuple[TopicPartition, ...]) -> None:
@@ -254,7 +255,7 @@ class Offsets:
         limit_ms = max(self._context.now_ms, min(deadlines, default=self._context.now_ms))
         for question in list(self._questions):
             if question.deadline_ms is not None and question.deadline_ms <= limit_ms:
-                why = self._core.connection.why_unknown()
+                why = self._connection.why_unknown()
                 self._end(question, error=KafkaTimeoutError(f"The committed offsets were not answered in time{why}"))
         self._watch_deadlines()
 
@@ -280,7 +281,7 @@ class Offsets:
         error: KafkaError | None = None,
     ) -> None:
         self._questions.remove(question)
-        self._core.requests.give_up(question.sent)
+        self._requests.give_up(question.sent)
         self._watch_deadlines()
         if question.future_id is not None:
             self._context.emit(CompleteFuture(question.future_id, result, error))

@@ -15,7 +15,8 @@ from groupspec.impl.core.events import (
     Unsubscribe,
 )
 from groupspec.impl.core.leaving import Leaving
-from groupspec.impl.core.membership import Membership, RebalanceState
+from groupspec.impl.core.membership import Membership
+from groupspec.impl.core.rebalance import RebalanceState
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.threads.background import BackgroundDriver
 
@@ -41,7 +42,7 @@ def who_leaves_revokes_what_is_being_revoked() -> None:
     """close() and unsubscribe() call the revoked callback for everything, also while it runs already."""
 
     def release(self: Leaving) -> None:
-        membership = self._core.membership
+        membership = self._membership
         owned = membership.owned()
         if not owned:
             self._leave()
@@ -159,9 +160,9 @@ def the_identity_lags_behind_the_callback() -> None:
     def make(original: Method) -> Method:
         def identity(self: Commits) -> Identity:
             present: Identity = original(self)
-            if present is NOBODY or self._core.membership.state is not RebalanceState.REVOKING_PARTITION:
+            if present is NOBODY or self._membership.state is not RebalanceState.REVOKING_PARTITION:
                 return present
-            return Identity(present.member_id, self._core.membership.owned_generation, present.protocol_name)
+            return Identity(present.member_id, self._membership.owned_generation, present.protocol_name)
 
         return identity
 
@@ -174,7 +175,7 @@ def the_callback_comes_after_the_end() -> None:
 
     def make(original: Method) -> Method:
         def release(self: Leaving) -> None:
-            self._core.membership._subscription.keep_only(())
+            self._membership._subscription.keep_only(())
             original(self)
 
         return release

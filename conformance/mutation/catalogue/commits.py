@@ -85,7 +85,7 @@ def every_poll_commits_again() -> None:
     def make(original: Method) -> Method:
         def polled(self: Membership) -> None:
             original(self)
-            for operation in self._core.commits._queue:
+            for operation in self._commits._queue:
                 if operation.purpose is Purpose.REBALANCE:
                     operation.sent = None
                     self._context.timers.disarm("commit_backoff")

@@ -7,9 +7,9 @@ from groupspec.impl.core import core as core_module
 from groupspec.impl.core.commits import Commits, Purpose
 from groupspec.impl.core.connection import Connection, ConnectionState
 from groupspec.impl.core.context import Identity
-from groupspec.impl.core.core import Core
 from groupspec.impl.core.events import COORDINATOR, Assign, SendRequest
 from groupspec.impl.core.messages import JoinGroupResponse
+from groupspec.impl.core.parts import Parts
 from groupspec.impl.core.requests import Requests, Sent
 
 
@@ -130,7 +130,7 @@ def a_coordinator_that_does_not_answer_is_kept() -> None:
 @breaker("D7-eager-discovery", "D7")
 def the_coordinator_is_looked_up_at_the_start() -> None:
     """Discovery begins at once, whether or not anything needs a coordinator."""
-    instead(Core, "needs_coordinator", lambda self: True)
+    instead(Parts, "needs_coordinator", lambda self: True)
 
 
 @breaker("D8-manual-joins", "D8")
@@ -138,14 +138,14 @@ def manual_assignment_joins_the_group() -> None:
     """A consumer with manual assignment joins the group too."""
 
     def make(original: Method) -> Method:
-        def assign(self: Core, event: Assign) -> None:
+        def assign(self: Parts, event: Assign) -> None:
             original(self, event)
             self.membership.rejoin_needed = True
             self.membership.awaiting_poll = False
 
         return assign
 
-    around(Core, "assign", make)
+    around(Parts, "assign", make)
 
 
 @breaker("BUG-28", "J9")
@@ -161,7 +161,7 @@ def late_commit_errors_reset_the_identity() -> None:
     def make(original: Method) -> Method:
         def late(self: Commits, sent: Sent, code: object) -> None:
             original(self, sent, code)
-            self._core.membership.lose_identity(keep_member_id=True)
+            self._membership.lose_identity(keep_member_id=True)
 
         return late
 
@@ -173,7 +173,7 @@ def an_answer_revives_an_abandoned_join() -> None:
     """The answer to a JoinGroup that was given up is adopted, member id and generation, by a newer round."""
 
     def make(original: Method) -> Method:
-        def dispatch_late(core: Core, late: object) -> None:
+        def dispatch_late(core: Parts, late: object) -> None:
             original(core, late)
             response = getattr(late, "response", None)
             if isinstance(response, JoinGroupResponse):

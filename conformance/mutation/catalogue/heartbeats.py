@@ -9,8 +9,10 @@ from groupspec.impl.core.events import COORDINATOR, Commit
 from groupspec.impl.core.heartbeats import Heartbeats
 from groupspec.impl.core.joining import Joining
 from groupspec.impl.core.leaving import Leaving
-from groupspec.impl.core.membership import Membership, RebalanceState
+from groupspec.impl.core.membership import Membership
 from groupspec.impl.core.messages import LeaveGroupRequest
+from groupspec.impl.core.parts import Parts
+from groupspec.impl.core.rebalance import RebalanceState
 from groupspec.impl.core.requests import Sent
 
 
@@ -97,7 +99,7 @@ def good_bye_is_said_twice() -> None:
     def make(original: Method) -> Method:
         def poll_interval_expired(self: Membership) -> None:
             if self.state is not RebalanceState.UNJOINED:
-                self._core.leaving.send_leave_group("once")
+                self._way_out.send_leave_group("once")
             original(self)
 
         return poll_interval_expired
@@ -111,10 +113,10 @@ def a_static_member_says_good_bye() -> None:
 
     def send_leave_group(self: Leaving, reason: str) -> Sent | None:
         config, member_id = self._context.config, self._context.identity.member_id
-        if not member_id or not self._core.connection.is_known:
+        if not member_id or not self._connection.is_known:
             return None
         request = LeaveGroupRequest(config.group_id or "", member_id, config.group_instance_id, reason)
-        return self._core.requests.send(request, COORDINATOR, config.request_timeout_ms)
+        return self._requests.send(request, COORDINATOR, config.request_timeout_ms)
 
     instead(Leaving, "send_leave_group", send_leave_group)
 
@@ -124,8 +126,8 @@ def who_left_goes_on_with_heartbeats() -> None:
     """A member whose poll interval has run out says good-bye and goes on with its heartbeats."""
 
     def poll_interval_expired(self: Membership) -> None:
-        if not self._core.leaving.active and self.state is not RebalanceState.UNJOINED:
-            self._core.leaving.send_leave_group("consumer poll timeout has expired.")
+        if not self.leaving and self.state is not RebalanceState.UNJOINED:
+            self._way_out.send_leave_group("consumer poll timeout has expired.")
 
     instead(Membership, "poll_interval_expired", poll_interval_expired)
 
@@ -140,7 +142,7 @@ def the_poll_interval_runs_before_there_is_a_membership() -> None:
 
     def poll_interval_expired(self: Heartbeats) -> None:
         self._context.timers.disarm("poll_interval")
-        self._core.membership.poll_interval_expired()
+        self._membership.poll_interval_expired()
 
     def make(original: Method) -> Method:
         def disable(self: Heartbeats) -> None:
@@ -162,7 +164,7 @@ def a_poll_without_coordinator_does_not_count() -> None:
 
     def make(original: Method) -> Method:
         def polled(self: Heartbeats) -> None:
-            if self._core.connection.is_known:
+            if self._connection.is_known:
                 original(self)
 
         return polled
@@ -202,13 +204,13 @@ def a_poll_that_raises_does_not_count() -> None:
     """A poll that only raises a waiting error does not put the poll interval off."""
 
     def make(original: Method) -> Method:
-        def polled(self: Core, raises: bool) -> None:
+        def polled(self: Parts, raises: bool) -> None:
             if not raises:
                 original(self, raises)
 
         return polled
 
-    around(Core, "polled", make)
+    around(Parts, "polled", make)
 
 
 @breaker("BUG-37", "P4")

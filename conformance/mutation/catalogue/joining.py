@@ -13,9 +13,10 @@ from groupspec.impl.core.core import Core
 from groupspec.impl.core.heartbeats import Heartbeats
 from groupspec.impl.core.joining import Joining
 from groupspec.impl.core.leading import Leading
-from groupspec.impl.core.membership import IN_A_ROUND, Membership, RebalanceState
+from groupspec.impl.core.membership import Membership
 from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse, TopicPartition
 from groupspec.impl.core.protocol import Subscription, encode_subscription
+from groupspec.impl.core.rebalance import IN_A_ROUND, RebalanceState
 from groupspec.impl.core.subscription import SubscriptionState
 
 # Rounds ------------------------------------------------------------------------------------------------------------------
@@ -29,7 +30,7 @@ def a_changed_subscription_joins_beside_the_join() -> None:
         def require_rejoin(self: Membership, reason: str) -> None:
             original(self, reason)
             if self.state in IN_A_ROUND:
-                self._core.joining.send_join()
+                self._joining.send_join()
 
         return require_rejoin
 
@@ -73,7 +74,7 @@ def the_rejoin_is_forgotten_at_the_join() -> None:
     def make(original: Method) -> Method:
         def join_accepted(self: Joining, response: object) -> None:
             original(self, response)
-            self._core.membership.rejoin_needed = False
+            self._membership.rejoin_needed = False
 
         return join_accepted
 
@@ -86,8 +87,8 @@ def a_rejoin_is_needed_only_if_something_differs() -> None:
 
     def make(original: Method) -> Method:
         def may_join(self: Membership) -> bool:
-            joined_with = self._core.joining._joined_topics
-            differs = self._core.subscription.topics() != joined_with or not self._context.identity.member_id
+            joined_with = self._joining._joined_topics
+            differs = self._subscription.topics() != joined_with or not self._context.identity.member_id
             return bool(original(self)) and differs
 
         return may_join
@@ -102,7 +103,7 @@ def a_rebalance_during_the_join_is_fatal() -> None:
     def make(_: Method) -> Method:
         def join_again(self: Joining) -> None:
             self._in_flight = None
-            self._core.membership.awaiting_poll = True
+            self._membership.awaiting_poll = True
             self._lose_identity(keep_member_id=False)
 
         return join_again
@@ -161,7 +162,7 @@ def the_subscription_is_written_in_any_order() -> None:
     turn = itertools.count()
 
     def metadata(self: Joining, assignor: str) -> bytes:
-        membership = self._core.membership
+        membership = self._membership
         owned = membership.owned()
         return encode_subscription(
             Subscription(self._joined_topics, bytes([next(turn) % 2]), owned, membership.owned_generation)
@@ -213,10 +214,10 @@ def what_changes_during_the_round_is_missed() -> None:
 
     def make(original: Method) -> Method:
         def sync_accepted(self: Joining, response: object) -> None:
-            leading = self._core.leading
+            leading = self._leading
             if leading._snapshot is not None:
                 leading._snapshot = leading._counts()
-                self._core.membership.rejoin_again = False
+                self._membership.rejoin_again = False
             original(self, response)
 
         return sync_accepted
@@ -234,7 +235,7 @@ def the_member_is_stable_when_it_has_joined() -> None:
     def make(original: Method) -> Method:
         def join_accepted(self: Joining, response: JoinGroupResponse) -> None:
             original(self, response)
-            self._core.membership.enter(RebalanceState.STABLE)
+            self._membership.enter(RebalanceState.STABLE)
 
         return join_accepted
 
@@ -264,7 +265,7 @@ def who_gets_nothing_leaves() -> None:
         def synced(self: Membership, assigned: tuple[TopicPartition, ...]) -> None:
             original(self, assigned)
             if not assigned:
-                self._core.heartbeats.disable()
+                self._heartbeats.disable()
 
         return synced
 
@@ -351,7 +352,7 @@ def an_eager_member_remembers_what_it_gave_up() -> None:
 
     def make(original: Method) -> Method:
         def metadata(self: Joining, assignor: str) -> bytes:
-            membership = self._core.membership
+            membership = self._membership
             if membership.owned() or self._context.config.rebalance_protocol is RebalanceProtocol.COOPERATIVE:
                 return bytes(original(self, assignor))
             return encode_subscription(
@@ -443,7 +444,7 @@ def a_fenced_member_is_not_told() -> None:
 @breaker("BUG-77", "X2")
 def only_commits_tell_of_the_fencing() -> None:
     """FENCED_INSTANCE_ID in answer to a heartbeat silences the member, and nobody is told."""
-    instead(Heartbeats, "fenced", lambda self, code: (self._ended(), self._core.membership.fenced(_Fenced())))
+    instead(Heartbeats, "fenced", lambda self, code: (self._ended(), self._membership.fenced(_Fenced())))
 
 
 @breaker("X1-heartbeat-anonymous", "X1")

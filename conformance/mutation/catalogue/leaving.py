@@ -10,8 +10,8 @@ from groupspec.impl.core.context import Identity
 from groupspec.impl.core.core import Core
 from groupspec.impl.core.events import Close
 from groupspec.impl.core.leaving import Leaving
-from groupspec.impl.core.membership import RebalanceState
 from groupspec.impl.core.messages import JoinGroupResponse
+from groupspec.impl.core.rebalance import RebalanceState
 from groupspec.impl.threads.background import BackgroundDriver
 from groupspec.impl.threads.call_guard import CallGuard
 from groupspec.impl.threads.futures import Futures
@@ -49,7 +49,7 @@ def a_kept_id_is_given_back() -> None:
 
     def make(original: Method) -> Method:
         def send_leave_group(self: Leaving, reason: str) -> object:
-            membership = self._core.membership
+            membership = self._membership
             if not membership.owned() and membership.state is RebalanceState.UNJOINED:
                 membership.enter(RebalanceState.PREPARING_REBALANCE)
             return original(self, reason)
@@ -81,7 +81,7 @@ def a_close_waits_for_its_commit_for_ever() -> None:
 
     def make(original: Method) -> Method:
         def deadline_over(self: Commits) -> None:
-            if not self._core.leaving.active:
+            if not self._membership.leaving:
                 original(self)
             self._context.timers.disarm("commit_deadline")
 

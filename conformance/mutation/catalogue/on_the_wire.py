@@ -22,13 +22,13 @@ from groupspec.conformance.mutation._seams import (
 )
 from groupspec.impl.core.commits import Commits
 from groupspec.impl.core.connection import Connection, ConnectionState
-from groupspec.impl.core.core import Core
 from groupspec.impl.core.events import CallbackKind
 from groupspec.impl.core.heartbeats import Heartbeats, HeartbeatState
 from groupspec.impl.core.joining import Joining
 from groupspec.impl.core.leading import Leading
 from groupspec.impl.core.leaving import Leaving
 from groupspec.impl.core.membership import Membership
+from groupspec.impl.core.parts import Parts
 
 
 @dataclass(frozen=True)
@@ -173,13 +173,13 @@ def heartbeats_begin_after_sync() -> None:
     def after_join(original: Original) -> Replacement:
         def join_accepted(self: Joining, response: object) -> None:
             original(self, response)
-            self._core.heartbeats.disable()
+            self._heartbeats.disable()
 
         return join_accepted
 
     def after_sync(original: Original) -> Replacement:
         def synced(self: Membership, assigned: object) -> None:
-            self._core.heartbeats.enable()
+            self._heartbeats.enable()
             original(self, assigned)
 
         return synced
@@ -204,7 +204,7 @@ def an_announcement_has_no_effect() -> None:
 def a_lost_identity_does_not_rejoin() -> None:
     """UNKNOWN_MEMBER_ID resets the identity, and no rejoin is asked for."""
 
-    def forget(core: Core) -> None:
+    def forget(core: Parts) -> None:
         core.membership.rejoin_needed = False
 
     for error in ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"):
@@ -231,7 +231,7 @@ def heartbeats_go_on_without_identity() -> None:
     def make(original: Original) -> Replacement:
         def reset_identity(self: Membership, keep_member_id: object) -> None:
             original(self, keep_member_id)
-            self._core.heartbeats.state = HeartbeatState.IDLE
+            self._heartbeats.state = HeartbeatState.IDLE
             self._context.arm("heartbeat", self._context.config.heartbeat_interval_ms)
 
         return reset_identity
@@ -285,7 +285,7 @@ def expiry_is_not_told() -> None:
     def make(original: Original) -> Replacement:
         def poll_interval_expired(self: Membership) -> None:
             keep = self._subscription.keep_only
-            self._core.leaving.send_leave_group("consumer poll timeout has expired.")
+            self._way_out.send_leave_group("consumer poll timeout has expired.")
             self.awaiting_poll = True
             self.reset_identity(keep_member_id=False)
             keep(set())
@@ -350,7 +350,7 @@ def a_rejoin_claims_nothing() -> None:
 
     def make(original: Original) -> Replacement:
         def metadata(self: Joining, assignor: object) -> object:
-            membership = self._core.membership
+            membership = self._membership
             owned = membership.owned
             setattr(membership, "owned", tuple)  # noqa: B010  # a method, replaced on purpose
             try:
@@ -372,7 +372,7 @@ def no_leave_while_a_heartbeat_is_out() -> None:
 
     def make(original: Original) -> Replacement:
         def send_leave_group(self: Leaving, reason: object) -> object:
-            if self._core.heartbeats.state is HeartbeatState.IN_FLIGHT:
+            if self._joining._heartbeats.state is HeartbeatState.IN_FLIGHT:
                 return None
             return original(self, reason)
 

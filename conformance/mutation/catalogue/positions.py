@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from groupspec.conformance.mutation.mutant import Method, around, breaker, instead
 from groupspec.impl.consumer import Consumer
-from groupspec.impl.core.core import Core
 from groupspec.impl.core.fetching import Fetching
 from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.core.offsets import TIMESTAMPS, Offsets
+from groupspec.impl.core.parts import Parts
 from groupspec.impl.core.subscription import Buffered, SubscriptionState, _Partition
 
 
@@ -248,7 +248,8 @@ def without_a_policy_nobody_is_told() -> None:
 @breaker("BUG-46", "O3 Q5")
 def partitions_are_read_until_the_commit_is_answered() -> None:
     """From PREPARE_REVOCATION to the callback the partitions are still fetched and returned."""
-    from groupspec.impl.core.membership import Membership, RebalanceState
+    from groupspec.impl.core.membership import Membership
+    from groupspec.impl.core.rebalance import RebalanceState
 
     def begin_rebalance(self: Membership) -> None:
         if self.preparing:
@@ -256,7 +257,7 @@ def partitions_are_read_until_the_commit_is_answered() -> None:
         self.preparing = True
         if not self._context.config.cooperative:
             self.enter(RebalanceState.PREPARE_REVOCATION)
-        self._core.commits.commit_before_rebalance()
+        self._commits.commit_before_rebalance()
 
     instead(Membership, "_begin_rebalance", begin_rebalance)
 
@@ -266,12 +267,12 @@ def manual_assignment_looks_for_a_coordinator() -> None:
     """With manual assignment a coordinator is kept for nothing: every poll looks one up."""
 
     def make(original: Method) -> Method:
-        def needs_coordinator(self: Core) -> bool:
+        def needs_coordinator(self: Parts) -> bool:
             return bool(original(self)) or self.subscription.is_manual()
 
         return needs_coordinator
 
-    around(Core, "needs_coordinator", make)
+    around(Parts, "needs_coordinator", make)
     from groupspec.impl.core.offsets import Offsets as _Offsets
 
     instead(_Offsets, "needs_coordinator", lambda self: True)

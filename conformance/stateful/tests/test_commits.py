@@ -104,7 +104,7 @@ def _never_again(self: Commits, operation: Operation, code: ErrorCode) -> None:
     ("name", "broken"),
     [
         pytest.param("_next", _last_first, id="M6-the last call goes first"),
-        pytest.param("_may_send", lambda self: self._core.connection.is_known, id="D3-no backoff"),
+        pytest.param("_may_send", lambda self: self._connection.is_known, id="D3-no backoff"),
         pytest.param("_is_standalone", lambda self: True, id="M1-as nobody"),
         pytest.param("_is_standalone", lambda self: False, id="M1-D8-as a member that it is not"),
         pytest.param("_try_again_or_fail", _never_again, id="M3-not tried again"),

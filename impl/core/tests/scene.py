@@ -27,7 +27,6 @@ from groupspec.impl.core.events import (
     Start,
     Subscribe,
 )
-from groupspec.impl.core.membership import RebalanceState
 from groupspec.impl.core.messages import (
     Broker,
     ErrorCode,
@@ -53,6 +52,7 @@ from groupspec.impl.core.messages import (
     TopicPartition,
 )
 from groupspec.impl.core.protocol import Assignment, encode_assignment
+from groupspec.impl.core.rebalance import RebalanceState
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.trace import TraceEvent
 

@@ -1,0 +1,167 @@
+"""The parts of the core, how they are put together, and what concerns several of them.
+
+    connection   who coordinates the group          membership, joining, leading, leaving   the rebalance
+    heartbeats   signs of life, and the timers      commits, offsets               what is committed, where to begin
+    metadata     topics and their leaders           fetching                       records
+
+Each part is given what it needs: the context, the requests, and the parts that it calls. Imports go one way, from the
+decision to what carries it out. A part that calls one above it, to say what has happened, names what it calls there as a
+protocol (`rebalance.Rebalance` is the one of `membership`), and gets it by `attach`.
+"""
+
+from __future__ import annotations
+
+from groupspec.impl.core.commits import Commits
+from groupspec.impl.core.config import Config
+from groupspec.impl.core.connection import Connection, ConnectionState
+from groupspec.impl.core.context import Context
+from groupspec.impl.core.errors import KafkaError
+from groupspec.impl.core.events import Assign, Description
+from groupspec.impl.core.fetching import Fetching
+from groupspec.impl.core.heartbeats import Heartbeats
+from groupspec.impl.core.joining import Joining
+from groupspec.impl.core.leading import Leading
+from groupspec.impl.core.leaving import Leaving
+from groupspec.impl.core.membership import Membership
+from groupspec.impl.core.messages import ErrorCode
+from groupspec.impl.core.metadata import Metadata
+from groupspec.impl.core.offsets import Offsets
+from groupspec.impl.core.requests import Requests
+from groupspec.impl.core.subscription import SubscriptionState
+from groupspec.impl.core.timers import ORDER, Timers
+from groupspec.impl.trace import TraceSink
+
+
+class Parts:
+    """All parts of one core."""
+
+    def __init__(self, config: Config, subscription: SubscriptionState, trace: TraceSink | None) -> None:
+        self.config = config
+        self.subscription = subscription
+        self.context = context = Context(config, subscription, trace)
+        self.requests = requests = Requests(context)
+        self.connection = connection = Connection(context, requests)
+        self.membership = membership = Membership(context, connection)
+        self.heartbeats = Heartbeats(context, requests, connection, membership)
+        self.metadata = Metadata(context, requests)
+        self.leading = Leading(context, self.metadata, membership)
+        self.joining = Joining(context, requests, connection, self.heartbeats, self.leading, membership)
+        self.commits = Commits(context, requests, connection, membership)
+        self.leaving = Leaving(context, requests, connection, self.joining, self.commits, membership)
+        self.offsets = Offsets(context, requests, connection, self.metadata)
+        self.fetching = Fetching(context, requests, self.metadata, self.offsets, membership)
+        self.metadata.attach(self.leading)
+        self.leading.attach(self.joining)
+        membership.attach(self.heartbeats, self.leading, self.joining, self.commits, self.leaving)
+        self.leaving.attach(self)
+
+    @property
+    def timers(self) -> Timers:
+        """The deadlines that `Core.advance` fires."""
+        return self.context.timers
+
+    def describe(self) -> Description:
+        """The state, in the proposal's names."""
+        membership, identity = self.membership, self.context.identity
+        return Description(
+            connection=self.connection.state.value,
+            rebalance=membership.state.value,
+            heartbeat=self.heartbeats.state.value,
+            member_id=identity.member_id,
+            generation=identity.generation,
+            protocol=identity.protocol_name,
+            owned=membership.owned(),
+            rejoin_needed=membership.rejoin_needed,
+            subscribed=membership.is_subscribed(),
+            leaving=self.membership.leaving,
+            fenced=membership.is_fenced(),
+            partitions=self.subscription.describe(),
+            timers_ms=self.timers.armed(),
+        )
+
+    def progress(self) -> None:
+        """Let every part do what has become possible, until nothing more does."""
+        before = -1
+        while self.connection.state is not ConnectionState.DOWN and before != self.context.output_count():
+            before = self.context.output_count()
+            self.commits.progress()
+            self.leaving.progress()
+            self.membership.progress()
+            self.heartbeats.progress()
+            self.offsets.progress()
+            self.metadata.progress()
+            self.fetching.progress()
+            self.connection.progress()
+
+    # What the application does ---------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """The background thread runs. Being told so twice changes nothing."""
+        if self.connection.state is not ConnectionState.DOWN:
+            return
+        config = self.config
+        self.connection.start()
+        self.heartbeats.start()
+        self.context.note(
+            "config",
+            rebalance=config.rebalance_protocol.value,
+            session_timeout_ms=config.session_timeout_ms,
+            max_poll_interval_ms=config.max_poll_interval_ms,
+            heartbeat_interval_ms=config.heartbeat_interval_ms,
+            static=config.is_static,
+        )
+
+    def polled(self, raises: bool) -> None:
+        """The application polled; first of all the poll interval starts anew (rule P2). If it only raises, that is all."""
+        self.heartbeats.polled()
+        self.context.note("poll")
+        if raises:
+            return
+        self.connection.asked()
+        self.membership.polled()
+        self.metadata.polled()
+        self.offsets.demanded()
+
+    def demand(self) -> None:
+        """The application wants records, and the positions that this needs."""
+        self.offsets.demanded()
+        self.fetching.demand()
+
+    def assign(self, event: Assign) -> None:
+        """Manual assignment: no group, only its committed offsets (rule D8)."""
+        self.subscription.assign_manually(event.partitions)
+        self.offsets.assignment_changed()
+        self.metadata.polled()
+        self.commits.assignment_changed()
+
+    def stop(self) -> None:
+        """The end of everything: no request, no timer, no future is left over."""
+        self.heartbeats.stop()
+        self.commits.stop()
+        self.offsets.stop()
+        self.fetching.stop()
+        self.metadata.stop()
+        self.connection.stop()
+        self.requests.give_up_all()
+        self.timers.disarm(*ORDER)
+
+    # The coordinator -------------------------------------------------------------------------------------------------
+
+    def needs_coordinator(self) -> bool:
+        """Whether anything waits for a coordinator (rule D7)."""
+        return (
+            self.membership.needs_coordinator() or self.commits.needs_coordinator() or self.offsets.needs_coordinator()
+        )
+
+    def coordinator_found(self) -> None:
+        """It is known: whatever waited for it goes on."""
+        self.heartbeats.coordinator_found()
+
+    def lookup_failed(self, code: ErrorCode) -> None:
+        """A lookup failed, and will be repeated."""
+        self.commits.lookup_failed(code)
+
+    def lookup_refused(self, error: KafkaError) -> None:
+        """A lookup failed for good: whoever waits is told."""
+        self.commits.lookup_refused(error)
+        self.offsets.lookup_refused(error)
