@@ -4,7 +4,7 @@
 and the state of the projected rebalance table are carried in `Carry`. So a member, or a group, may be spread over any number
 of batches; a checker that began anew with each batch would report what no member did.
 
-The loop is one function because it is one pass over the data. It says the same as `reference_checker.py`, rule for rule and
+The loop is one function because it is one pass over the data. It says the same as `tests/reference_checker.py`, rule for rule and
 in the same order; read that file to understand a rule.
 """
 

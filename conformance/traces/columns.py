@@ -18,9 +18,16 @@ import pyarrow.compute as pc
 from groupspec.conformance.bounds import heartbeat_bound_ms
 from groupspec.conformance.traces import columnar, ownership, terms
 from groupspec.conformance.traces.projection import Projection
-from groupspec.conformance.traces.reference_checker import says_late
 from groupspec.conformance.traces.registers import UNKNOWN
-from groupspec.conformance.traces.schema import ERROR_CODES, EVENT_CODES, EVENTS, SOURCE_CODES, SOURCES, Settings
+from groupspec.conformance.traces.schema import (
+    ERROR_CODES,
+    EVENT_CODES,
+    EVENTS,
+    SOURCE_CODES,
+    SOURCES,
+    Settings,
+    says_late,
+)
 from groupspec.conformance.traces.trace_rules import CODES, RULES, Violation, detail
 
 _SETTINGS: Final = msgspec.json.Decoder(Settings)

@@ -10,14 +10,12 @@ of a static member are one owner: one takes the other's place, in the same gener
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from groupspec.conformance.traces.reference_checker import Claim
 from groupspec.conformance.traces.trace_rules import CODES, detail
 
 RULE: Final = "T-TWO-OWNERS"
@@ -57,15 +55,3 @@ def find(batches: Sequence[Ints]) -> list[Conflict]:
     other_owner = claims[1:, 8] != claims[:-1, 8]
     places = np.flatnonzero(same_partition & other_owner) + 1
     return [Conflict._make([*claims[place].tolist(), int(claims[place - 1, 3])]) for place in places]
-
-
-def find_plainly(claims: Iterable[Claim]) -> list[tuple[Claim, str]]:
-    """The same for the claims of one group, in plain Python: the second owner's claim, and the other member."""
-    owners: dict[tuple[int, str], dict[tuple[str, str], Claim]] = {}
-    for claim in claims:
-        owners.setdefault((claim.generation, claim.partition), {}).setdefault(claim.owner, claim)
-    conflicts = []
-    for by_owner in owners.values():
-        names = sorted(by_owner)
-        conflicts += [(by_owner[name], other[0]) for other, name in pairwise(names)]
-    return conflicts

@@ -14,7 +14,7 @@ state of the machine; it follows the set of all states that explain what was see
    table explains the event.
 
 Whatever is not known makes a set larger, never smaller: a trace that the machine can produce is never reported. What is
-judged too little here is made up for by the registers (see `reference_checker.py`).
+judged too little here is made up for by the registers (see `tests/reference_checker.py`).
 """
 
 from __future__ import annotations

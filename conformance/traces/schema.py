@@ -144,6 +144,12 @@ class AnswerDetail(msgspec.Struct, gc=False, frozen=True):
     late: object = None
 
 
+def says_late(detail: msgspec.Raw | msgspec.UnsetType) -> bool | None:
+    """What the recorder itself says about an answer, `"late": true` or `false` in the detail; None: nothing."""
+    late = None if detail is msgspec.UNSET else msgspec.json.decode(detail, type=AnswerDetail).late
+    return late if isinstance(late, bool) else None
+
+
 def json_schema() -> dict[str, object]:
     """The JSON Schema of one NDJSON line, made from `TraceLine`; committed as trace.schema.json."""
     [line], definitions = msgspec.json.schema_components([TraceLine], ref_template="#/$defs/{name}")

@@ -29,7 +29,6 @@ from groupspec.conformance.traces.schema import EVENTS
 
 Ints = npt.NDArray[np.int64]
 EVENT: Final = "join_answered"
-_NEVER: Final = (2**62, -1)
 
 
 class Term(NamedTuple):
@@ -129,35 +128,3 @@ def _stale(rows: Ints, group_of_member: Ints) -> Iterator[Found]:
         term = Term._make(rows[row].tolist())
         where = (term.member, term.last_seq, term.last_at, EVENTS[term.last_event])
         yield Found("T-STALE-ACCEPTED", *where, term.generation, int(late[row]) // 1000, int(other[row]))
-
-
-def find_plainly(terms: Sequence[Term]) -> list[Found]:
-    """The same for the terms of one group, in plain Python; a member's terms in the order of its events."""
-    by_process: dict[tuple[int, int], list[Term]] = {}
-    for term in terms:
-        by_process.setdefault((term.member, term.process), []).append(term)
-    found = []
-    stormy: set[int] = set()
-    ends: dict[int, tuple[int, int]] = {}
-    for (member, _), own in sorted(by_process.items()):
-        for place, term in enumerate(own):
-            if 0 < term.poll_us < term.waited:
-                where = (member, term.seq, term.joined_at, EVENT)
-                found.append(Found("T-LONG-JOIN", *where, term.poll_us // 1000, term.waited // 1000))
-            begun = own[place - REBALANCES_OF_A_STORM + 1] if place >= REBALANCES_OF_A_STORM - 1 else None
-            if begun is not None and term.joined_at - begun.joined_at <= STORM_US and member not in stormy:
-                stormy.add(member)
-                took_ms = (term.joined_at - begun.joined_at) // 1000
-                where = (member, term.seq, term.joined_at, EVENT)
-                found.append(Found("T-MANY-REBALANCES", *where, REBALANCES_OF_A_STORM, took_ms))
-            again = place > 0 and own[place - 1].generation == term.generation
-            then = own[place + 1] if place + 1 < len(own) else None
-            if term.together and not term.static and not again and then and then.generation > term.generation:
-                until = then.joined_at - term.joined_at + term.session_us
-                ends[term.generation] = min(ends.get(term.generation, _NEVER), (until, member))
-    for term in terms:
-        until, other = ends.get(term.generation, _NEVER)
-        if term.last_at >= 0 and other != term.member and (late := term.last_at - term.joined_at - until) > 0:
-            where = (term.member, term.last_seq, term.last_at, EVENTS[term.last_event])
-            found.append(Found("T-STALE-ACCEPTED", *where, term.generation, late // 1000, other))
-    return found

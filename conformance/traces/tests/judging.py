@@ -6,12 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
-from groupspec.conformance.traces import layout, ownership, terms
+from groupspec.conformance.traces import layout, ownership
 from groupspec.conformance.traces.columns import TableChecker
 from groupspec.conformance.traces.projection_cache import load
 from groupspec.conformance.traces.reading import to_table
-from groupspec.conformance.traces.reference_checker import ReferenceMember, check_member, members
 from groupspec.conformance.traces.schema import TraceLine
+from groupspec.conformance.traces.tests.reference_checker import (
+    ReferenceMember,
+    check_member,
+    findings_of_terms,
+    members,
+    second_owners,
+)
 from groupspec.conformance.traces.trace_rules import CODES, Violation, detail
 
 
@@ -30,7 +36,7 @@ def judge_plainly(lines: Sequence[TraceLine]) -> list[Violation]:
         groups.setdefault((trace[0].run, trace[0].group), []).append(member)
     for (run, group), checked in groups.items():
         claims = [claim for member in checked for claim in member.claims]
-        for claim, other in ownership.find_plainly(claims):
+        for claim, other in second_owners(claims):
             text = ownership.text(claim.generation, claim.partition, other)
             place = (run, group, claim.member, claim.seq)
             process = next(member.line.process for member in checked if claim in member.claims)
@@ -60,7 +66,7 @@ def rules(violations: Iterable[Violation]) -> list[str]:
 def _of_terms(checked: Sequence[ReferenceMember]) -> Iterator[Violation]:
     """The findings about a group's generations."""
     numbered = [term._replace(member=number) for number, member in enumerate(checked) for term in member.terms]
-    for one in terms.find_plainly(numbered):
+    for one in findings_of_terms(numbered):
         line = checked[one.member].line
         other = checked[one.other].line.member if one.other >= 0 else ""
         text = detail(CODES[one.rule], one.a, one.b, other=other)

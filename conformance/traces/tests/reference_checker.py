@@ -1,12 +1,13 @@
-"""The trace rules in plain Python, one event at a time: written to be read, and the oracle for the compiled checker.
+"""The trace rules in plain Python, one event at a time: the oracle for the compiled checker.
 
-`columnar.py` does the same over columns, compiled, some hundred times faster. The two are written apart and share only the names
-of the registers, the rules and the projected table; a test compares them on every sample and on thousands of edited traces.
+`columnar.py` does the same over columns, some hundred times faster. The two are written apart and share only constants, the
+rules and the projected table; `test_columnar.py` compares them on every sample and on thousands of edited traces.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -19,15 +20,18 @@ from groupspec.conformance.traces.registers import (
     NO,
     NO_GENERATION,
     NOT_BEFORE_THE_NEXT_US,
+    REBALANCES_OF_A_STORM,
+    STORM_US,
     UNKNOWN,
     UNKNOWN_GENERATION,
     YES,
 )
-from groupspec.conformance.traces.schema import ERROR_CODES, EVENT_CODES, AnswerDetail, Settings, TraceLine
-from groupspec.conformance.traces.terms import Term
+from groupspec.conformance.traces.schema import ERROR_CODES, EVENT_CODES, EVENTS, Settings, TraceLine, says_late
+from groupspec.conformance.traces.terms import EVENT, Found, Term
 from groupspec.conformance.traces.trace_rules import CODES, Violation, detail
 
 _EXPELLED: Final = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "FENCED_INSTANCE_ID")
+_NEVER: Final = (2**62, -1)
 _NO_ANSWER: Final = ("DISCONNECTED", "TIMED_OUT")  # the transport gave up; the answer may still come, late
 _BY_GENERATION: Final = ("heartbeat_answered", "commit_answered")
 _NOT_ACTIONS: Final = (
@@ -47,12 +51,6 @@ class Claim(msgspec.Struct, frozen=True, order=True):
     at_us: int
     owner: tuple[str, str] = ("", "")
     """The member, and its process; of a static one without that, since one process takes another's place (rule G11)."""
-
-
-def says_late(detail: msgspec.Raw | msgspec.UnsetType) -> bool | None:
-    """What the recorder itself says about an answer, `"late": true` or `false` in the detail; None: nothing."""
-    late = None if detail is msgspec.UNSET else msgspec.json.decode(detail, type=AnswerDetail).late
-    return late if isinstance(late, bool) else None
 
 
 class ReferenceMember:
@@ -560,3 +558,47 @@ def members(lines: Iterable[TraceLine]) -> Iterator[list[TraceLine]]:
         current.append(line)
     if current:
         yield current
+
+
+def second_owners(claims: Iterable[Claim]) -> list[tuple[Claim, str]]:
+    """What `ownership.find` finds, for the claims of one group: the second owner's claim, and the other member."""
+    owners: dict[tuple[int, str], dict[tuple[str, str], Claim]] = {}
+    for claim in claims:
+        owners.setdefault((claim.generation, claim.partition), {}).setdefault(claim.owner, claim)
+    conflicts = []
+    for by_owner in owners.values():
+        names = sorted(by_owner)
+        conflicts += [(by_owner[name], other[0]) for other, name in pairwise(names)]
+    return conflicts
+
+
+def findings_of_terms(terms: Sequence[Term]) -> list[Found]:
+    """What `terms.find` finds, for the terms of one group; a member's terms in the order of its events."""
+    by_process: dict[tuple[int, int], list[Term]] = {}
+    for term in terms:
+        by_process.setdefault((term.member, term.process), []).append(term)
+    found = []
+    stormy: set[int] = set()
+    ends: dict[int, tuple[int, int]] = {}
+    for (member, _), own in sorted(by_process.items()):
+        for place, term in enumerate(own):
+            if 0 < term.poll_us < term.waited:
+                where = (member, term.seq, term.joined_at, EVENT)
+                found.append(Found("T-LONG-JOIN", *where, term.poll_us // 1000, term.waited // 1000))
+            begun = own[place - REBALANCES_OF_A_STORM + 1] if place >= REBALANCES_OF_A_STORM - 1 else None
+            if begun is not None and term.joined_at - begun.joined_at <= STORM_US and member not in stormy:
+                stormy.add(member)
+                took_ms = (term.joined_at - begun.joined_at) // 1000
+                where = (member, term.seq, term.joined_at, EVENT)
+                found.append(Found("T-MANY-REBALANCES", *where, REBALANCES_OF_A_STORM, took_ms))
+            again = place > 0 and own[place - 1].generation == term.generation
+            then = own[place + 1] if place + 1 < len(own) else None
+            if term.together and not term.static and not again and then and then.generation > term.generation:
+                until = then.joined_at - term.joined_at + term.session_us
+                ends[term.generation] = min(ends.get(term.generation, _NEVER), (until, member))
+    for term in terms:
+        until, other = ends.get(term.generation, _NEVER)
+        if term.last_at >= 0 and other != term.member and (late := term.last_at - term.joined_at - until) > 0:
+            where = (term.member, term.last_seq, term.last_at, EVENTS[term.last_event])
+            found.append(Found("T-STALE-ACCEPTED", *where, term.generation, late // 1000, other))
+    return found
