@@ -17,7 +17,7 @@ from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from groupspec.conformance.reports.inputs import Conform, Generated, TraceCheck, VerdictRow, Why, read
-from groupspec.conformance.reports.pictures import MachinePicture, embedded, machine_pictures
+from groupspec.conformance.reports.pictures import embedded, lanes_apart, machine_pictures
 from groupspec.conformance.reports.position import Position, position, rows_of
 from groupspec.conformance.reports.templating import environment, our_version, template_text
 from groupspec.conformance.reports.traces import by_kind, explained
@@ -25,9 +25,8 @@ from groupspec.conformance.reports.verdicts import (
     MEANINGS,
     SYMBOLS,
     TOLD,
-    Cell,
-    MatrixLine,
     client_totals,
+    findings,
     matrix,
     runs,
     slug,
@@ -81,6 +80,7 @@ def report_html(results: Results) -> str:
     """The page."""
     lines = matrix(results.conform) if results.conform else []
     evidence = runs(lines, partial(_evidence, results.runs_folder))
+    found = findings(lines)
     page = _environment().get_template("report.html.j2")
     return page.render(
         results=results,
@@ -88,13 +88,14 @@ def report_html(results: Results) -> str:
         machine=f"Python {platform.python_version()}, {platform.system()} {platform.machine()}",
         lines=lines,
         totals=totals(results.conform) if results.conform else {},
-        findings=_findings(lines),
+        findings=found,
+        heads={finding.cell.anchor for each in found.values() for finding in each},
         crashes={client.name: client.crashes for client in results.conform.clients if client.crashes}
         if results.conform
         else {},
         runs=evidence,
         position=partial(_position, results.runs_folder),
-        pictures=_pictures(results),
+        pictures=machine_pictures(results.generated),
         traces=by_kind(results.trace_check) if results.trace_check else {},
         rebalances=explained(results.why) if results.why else [],
         css=Markup(template_text("base.css", "report.css")),
@@ -104,21 +105,9 @@ def report_html(results: Results) -> str:
 
 def conform_page(folder: Path) -> str:
     """The page of one `groupspec conform --report FOLDER`, which has written its results there."""
-    return report_html(Results("Conformance", conform=read(folder / "conform.json", Conform), runs_folder=folder))
-
-
-def _findings(lines: list[MatrixLine]) -> dict[str, list[Cell]]:
-    """The cells that open, for each client that has any, the worst first."""
-    found: dict[str, list[Cell]] = {}
-    for verdict in TOLD:
-        for cell in (cell for line in lines for cell in line.cells if cell is not None and cell.verdict == verdict):
-            found.setdefault(cell.client, []).append(cell)
-    clients = dict.fromkeys(cell.client for line in lines for cell in line.cells if cell is not None)
-    return {client: found[client] for client in clients if client in found}
-
-
-def _pictures(results: Results) -> list[MachinePicture]:
-    return machine_pictures(results.generated)
+    conform = read(folder / "conform.json", Conform)
+    names = " and ".join(client.name for client in conform.clients)
+    return report_html(Results(f"Conformance of {names or 'no client'}", conform=conform, runs_folder=folder))
 
 
 def _evidence(folder: Path, row: VerdictRow) -> tuple[str, str] | None:
@@ -132,7 +121,7 @@ def _evidence(folder: Path, row: VerdictRow) -> tuple[str, str] | None:
     shown = [_marked(line) for line in lines[:MAX_LOG_LINES]]
     if len(lines) > MAX_LOG_LINES:
         shown.append(Markup("... {} more lines in {}/wire.txt").format(len(lines) - MAX_LOG_LINES, row.folder))
-    return embedded(svg), Markup("\n").join(shown)
+    return lanes_apart(embedded(svg)), Markup("\n").join(shown)
 
 
 def _marked(line: str) -> Markup:

@@ -49,6 +49,25 @@ def embedded(svg: str) -> str:
     return re.sub(r"<script\b.*?</script>", "", text, flags=re.DOTALL | re.IGNORECASE).strip()
 
 
+def lanes_apart(svg: str) -> str:
+    """A sequence diagram in two pictures of one width, its lanes' headings and the rest, so that the headings can stay.
+
+    The title is left out: it is the page that says what the picture is of. What is no sequence diagram is returned as it is.
+    """
+    size = re.search(r'viewBox="0 0 (\d+) (\d+)" width="\d+" height="\d+"', svg)
+    headings = re.findall(r'<rect class="b"[^>]*y="([\d.]+)"[^>]*/><text class="h".*?</text>', svg)
+    if not size or not headings:
+        return svg
+    width, height, top = int(size[1]), int(size[2]), int(float(headings[0])) - 2
+    style = f'style="--natural:{width}px"'
+    boxes = "".join(found[0] for found in re.finditer(r'<rect class="b"[^>]*/><text class="h".*?</text>', svg))
+    head = (
+        f'<svg class="gs-sequence lanes" viewBox="0 {top} {width} 34" {style} aria-hidden="true">'
+        f'<rect y="{top}" width="{width}" height="34" fill="#ffffff"/>{boxes}</svg>'
+    )
+    return head + svg.replace(size[0], f'viewBox="0 {top + 34} {width} {height - top - 34}" {style}', 1)
+
+
 def machine_pictures(suites: Mapping[str, Generated]) -> list[MachinePicture]:
     """The deployed machines, with what the generated suites fired: the hits of the driver that fired a row least.
 

@@ -1,7 +1,8 @@
 """The verdicts as the report shows them: a matrix of rules and clients, and a finding for each cell that is not clean.
 
 A rule is judged in several scenarios. Its cell shows the worst verdict and how often it was given; its finding tells every
-run of that verdict, with what the specification allows there and what was seen on the wire.
+run of that verdict, with what the specification allows there and what was seen on the wire. What is only a symptom of
+another rule's breach (one stall of a client breaks several) stands in that rule's finding.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from groupspec.conformance.reports.consequences import Consequence, consequences
 from groupspec.conformance.reports.inputs import ClientVerdicts, Conform, VerdictRow
 from groupspec.spec.rules import RULES, Rule
 
@@ -60,6 +62,15 @@ class Cell:
         return tuple(row for row in self.rows if row.verdict == self.verdict)
 
     @property
+    def others(self) -> dict[str, list[VerdictRow]]:
+        """The rest, by verdict: where the rule was kept, and where it was not judged, with the reason."""
+        return {
+            verdict: rows
+            for verdict in WORST_FIRST
+            if verdict != self.verdict and (rows := [row for row in self.rows if row.verdict == verdict])
+        }
+
+    @property
     def flaps(self) -> bool:
         """Whether the rule was broken in one run of a case and kept in another."""
         return any(row.flaps for row in self.rows)
@@ -68,6 +79,45 @@ class Cell:
     def opens(self) -> bool:
         """Whether there is a finding to go to."""
         return self.verdict in TOLD
+
+    @property
+    def weight(self) -> tuple[int, int, int]:
+        """For sorting: the worst verdict first, then the worst consequence, then what was seen most often."""
+        known = consequences().get(self.rule)
+        return WORST_FIRST.index(self.verdict), known.place if known else 99, -self.count
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong with a client.
+
+    Attributes:
+        cell: Of the rule that was broken; of several that one stall broke, the one that weighs most.
+        symptoms: Cells of rules that were broken only because that one was, with the rows that say so.
+    """
+
+    cell: Cell
+    symptoms: tuple[tuple[Cell, tuple[VerdictRow, ...]], ...]
+
+    @property
+    def rule(self) -> Rule:
+        """What was broken."""
+        return RULES[self.cell.rule]
+
+    @property
+    def consequence(self) -> Consequence | None:
+        """What that means; None for a rule of a later version."""
+        return consequences().get(self.cell.rule)
+
+    @property
+    def own(self) -> tuple[VerdictRow, ...]:
+        """The rows to tell: first those that are no symptom of another finding's, and the surest."""
+        return tuple(sorted(self.cell.told, key=lambda row: (bool(row.symptom_of), row.flaps)))
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """What the docket says about it, each text once."""
+        return tuple(dict.fromkeys(row.docket for row in self.own if row.docket))
 
 
 @dataclass(frozen=True)
@@ -102,13 +152,55 @@ class Run:
 
 
 def matrix(conform: Conform) -> list[MatrixLine]:
-    """A line for each rule that was judged, in the order of the rules."""
+    """A line for each rule that was judged: what was broken worst comes first, and then the order of the rules."""
     judged = {row.rule for client in conform.clients for row in client.results}
-    order = {rule: place for place, rule in enumerate(RULES)}
-    return [
+    lines = [
         MatrixLine(RULES[rule], tuple(cell(client, rule) for client in conform.clients))
-        for rule in sorted(judged & set(RULES), key=order.__getitem__)
+        for rule in RULES
+        if rule in judged
     ]
+    return sorted(
+        lines, key=lambda line: min((cell.weight[:2] for cell in line.cells if cell and cell.opens), default=(9, 9))
+    )
+
+
+def findings(lines: Sequence[MatrixLine]) -> dict[str, list[Finding]]:
+    """What is wrong with each client that has anything wrong, the worst first."""
+    found: dict[str, dict[str, Cell]] = {}
+    for cell in (cell for line in lines for cell in line.cells if cell is not None):
+        found.setdefault(cell.client, {})
+        if cell.opens:
+            found[cell.client][cell.rule] = cell
+    return {client: _of_client(cells) for client, cells in found.items() if cells}
+
+
+def _of_client(cells: Mapping[str, Cell]) -> list[Finding]:
+    """The cells of one client, those of symptoms below what caused them."""
+    causes = {(row.rule, row.case): row.symptom_of for cell in cells.values() for row in cell.told}
+    below: dict[str, dict[str, list[VerdictRow]]] = {}
+    heads = []
+    for cell in sorted(cells.values(), key=lambda cell: cell.weight):
+        roots = [(_root(row, causes), row) for row in cell.told]
+        for root, row in roots:
+            if root != cell.rule:
+                below.setdefault(root, {}).setdefault(cell.rule, []).append(row)
+        if any(root == cell.rule for root, _ in roots):
+            heads.append(cell)
+    return [
+        Finding(head, tuple((cells[rule], tuple(rows)) for rule, rows in below.get(head.rule, {}).items()))
+        for head in heads
+    ]
+
+
+def _root(row: VerdictRow, causes: Mapping[tuple[str, str], str]) -> str:
+    """The rule whose breach explains this one; itself if that one is told nowhere."""
+    rule = row.rule
+    for _ in causes:
+        cause = causes.get((rule, row.case), "")
+        if not cause or (cause, row.case) not in causes:
+            break
+        rule = cause
+    return rule
 
 
 def cell(client: ClientVerdicts, rule: str) -> Cell | None:

@@ -3,7 +3,7 @@
 const open = () => {
   const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
   for (let node = target; node; node = node.parentElement) if (node.tagName === "DETAILS") node.open = true;
-  if (target) target.closest("details, section").scrollIntoView();
+  if (target) target.closest("details, section, li").scrollIntoView();
 };
 addEventListener("hashchange", open);
 open();
@@ -13,9 +13,13 @@ const show = (details) => {
   const copy = document.getElementById(details.dataset.run).cloneNode(true);
   copy.removeAttribute("id");
   note.replaceWith(copy);
-  const broken = copy.querySelector('.sequence [fill="#fee2e2"]');
   const frame = copy.querySelector(".sequence");
-  if (broken) frame.scrollTop = broken.getBoundingClientRect().top - frame.getBoundingClientRect().top - frame.clientHeight / 3;
+  if (!frame) return;
+  // On a phone the picture begins with its first lane, left of which the times are; what broke a rule is in view.
+  const [lane, broken] = ['.lanes [class="b"]', '[fill="#fee2e2"]'].map((each) => frame.querySelector(each)?.getBoundingClientRect());
+  const at = frame.getBoundingClientRect();
+  if (lane && frame.clientWidth < 600) frame.scrollLeft = lane.left - at.left - 8;
+  if (broken) frame.scrollTop = broken.top - at.top - frame.clientHeight / 3;
 };
 document.querySelectorAll("details[data-run]").forEach((details) => {
   details.addEventListener("toggle", () => show(details));

@@ -10,12 +10,14 @@ import msgspec
 import pytest
 
 from groupspec.conformance.errors import UsageProblem
-from groupspec.conformance.reports.html import Results, conform_page, report_html
+from groupspec.conformance.reports.consequences import consequences
+from groupspec.conformance.reports.html import Results, Step, conform_page, report_html
 from groupspec.conformance.reports.inputs import ClientVerdicts, Conform, TraceCheck, read
-from groupspec.conformance.reports.pictures import embedded
+from groupspec.conformance.reports.pictures import embedded, lanes_apart
 from groupspec.conformance.reports.position import position, rows_of
 from groupspec.conformance.reports.tests import samples
-from groupspec.conformance.reports.verdicts import cell, matrix
+from groupspec.conformance.reports.verdicts import cell, findings, matrix
+from groupspec.conformance.wire.rules import CHECKERS
 
 VOID = {"meta", "input", "br", "img", "link", "hr", "line", "rect", "path", "polygon", "ellipse", "polyline", "circle"}
 
@@ -79,12 +81,89 @@ def test_what_a_client_said_is_shown_and_never_run(text: str, page: Page) -> Non
     assert page.text.count("<script>alert('x')</script>") >= 5
 
 
+def test_every_rule_that_the_wire_kit_judges_has_a_consequence_in_whole_sentences() -> None:
+    assert set(consequences()) == set(CHECKERS)
+    for rule, each in consequences().items():
+        assert each.expected.endswith("."), rule
+        assert each.why.endswith("."), rule
+
+
+def test_a_finding_opens_with_what_was_expected_what_happened_and_why_it_matters(page: Page) -> None:
+    told = page.text[page.text.index("Findings") :]
+    places = [
+        told.index(part)
+        for part in (
+            "ExpectedA member has at most one JoinGroup or SyncGroup in flight.",
+            "HappenedIn rebalance-eager, 812 ms after the start: a second JoinGroup was sent 12 ms after the first",
+            "Why it mattersThe second request starts another round",
+            "At most one of JoinGroup/SyncGroup MUST be in flight",
+        )
+    ]
+    assert places == sorted(places)
+
+
+def test_what_must_be_kept_comes_first_and_of_that_what_harms_most() -> None:
+    broken = (
+        samples.row("D3", "FAIL"),
+        samples.row("H1", "DEVIATION"),
+        samples.row("C2", "FAIL"),
+        samples.row("H2", "FAIL"),
+    )
+    run = Conform((ClientVerdicts("c", "1", (samples.row("D1", "PASS"), *broken)),), 1.0)
+    (found,) = findings(matrix(run)).values()
+    assert [finding.cell.rule for finding in found] == ["C2", "H2", "D3", "H1"]
+    assert [line.rule.id for line in matrix(run)] == ["C2", "H2", "D3", "H1", "D1"]
+
+
+def test_a_stall_is_one_finding_and_what_it_broke_besides_stands_below_it(tmp_path: Path) -> None:
+    rows = (
+        samples.row("P4", "FAIL"),
+        msgspec.structs.replace(samples.row("H1", "DEVIATION"), symptom_of="P4"),
+        msgspec.structs.replace(samples.row("K1", "FAIL"), symptom_of="H1"),
+    )
+    run = Conform((ClientVerdicts("c", "1", rows),), 1.0)
+    ((finding,),) = findings(matrix(run)).values()
+    assert finding.cell.rule == "P4"
+    assert [cell.rule for cell, _ in finding.symptoms] == ["K1", "H1"]
+    page = Page(report_html(Results("Stall", conform=run, runs_folder=tmp_path)))
+    assert "The same stall shows besides as" in page.text
+    assert all(link[1:] in page.ids for link in page.links)
+
+
+def test_a_finding_says_how_many_runs_showed_it_and_whether_it_flaps(tmp_path: Path) -> None:
+    row = msgspec.structs.replace(samples.row("P4", "FAIL"), runs=17, counts={"FAIL": 5, "PASS": 12}, flaps=True)
+    told = Page(
+        report_html(Results("x", conform=Conform((ClientVerdicts("c", "1", (row,)),), 1.0), runs_folder=tmp_path))
+    ).text
+    assert "So it was in 5 of 17 runs, flaps." in told
+    assert "1 of 1 case flaps" in told
+
+
+def test_a_kept_rule_opens_to_the_cases_that_judged_it_and_those_that_did_not(tmp_path: Path) -> None:
+    rows = (samples.row("J1", "PASS"), samples.row("J1", "UNTESTABLE", "first-join", "no second JoinGroup was due"))
+    run = Conform((ClientVerdicts("c", "1", rows),), 1.0)
+    text = report_html(Results("x", conform=run, runs_folder=tmp_path))
+    (cell,) = re.findall(r'<details class="kept">(.*?)</details>', text, re.DOTALL)
+    told = Page(cell).text
+    assert "rebalance-eager: as it should be" in told
+    assert "first-join: no second JoinGroup was due" in told
+    assert 'id="findings"' not in text
+
+
+def test_the_headings_of_a_sequence_diagrams_lanes_stand_apart_and_stay(text: str) -> None:
+    (frame,) = re.findall(r'<div class="scroll sequence".*?</div>', text, re.DOTALL)
+    headings, rest = frame.split("</svg>")[:2]
+    assert 'class="gs-sequence lanes"' in headings
+    assert re.search(r'viewBox="0 78 \d+ \d+"', rest)
+    assert lanes_apart("<svg/>") == "<svg/>"
+
+
 def test_a_cell_shows_the_worst_verdict_and_how_often_and_leads_to_its_finding(text: str) -> None:
     found = re.search(r'<a class="verdict fail" href="#kafka-python-j1">(.*?)</a>', text, re.DOTALL)
     assert found
     assert "FAIL" in found.group(1)
     assert "1 of 2" in found.group(1)
-    assert 'id="kafka-python-j1"' in text
+    assert '<details class="finding" id="kafka-python-j1">' in text
 
 
 def test_a_finding_has_rule_source_state_event_rows_replay_and_evidence(page: Page) -> None:
@@ -137,9 +216,10 @@ def test_the_folder_of_one_conform_run_is_enough_for_a_page(tmp_path: Path) -> N
     assert "JoinGroup v5 #1" in page.text
 
 
-def test_nothing_at_all_still_makes_a_page_that_says_what_to_run() -> None:
-    page = Page(report_html(Results("Nothing")))
+def test_a_demo_without_results_says_what_to_run_and_a_single_command_has_no_empty_sections() -> None:
+    page = Page(report_html(Results("Nothing", steps=(Step("wire kit", "failed", 0.2, "", "no"),))))
     assert page.text.count("groupspec ") >= 4
+    assert not re.search(r"<section id=", report_html(Results("Nothing")))
 
 
 def test_svgs_lose_their_prolog_links_and_ids() -> None:
