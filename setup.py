@@ -10,6 +10,7 @@ says so (conformance/missing.py).
 
 from fnmatch import fnmatch
 from pathlib import Path
+from shutil import rmtree
 
 from setuptools import find_packages, setup
 from setuptools.command.build_py import build_py
@@ -44,6 +45,12 @@ def is_left_out(file: str) -> bool:
 
 class BuildWithoutTheLab(build_py):
     """Copies what users need."""
+
+    def run(self):
+        """Starts afresh: what an earlier build has left there would get into the wheel."""
+        if not self.editable_mode:
+            rmtree(self.build_lib, ignore_errors=True)
+        super().run()
 
     def find_package_modules(self, package, package_dir):
         """The modules of a package: (package, module, file)."""

@@ -1,4 +1,4 @@
-"""Errors that are nobody's defect: what the machine refused, and what a machine file that somebody is changing raised.
+"""Errors that are nobody's defect: what the machine refused, what is not installed, what a machine file being changed raised.
 
 Such an error can come up anywhere, from any library, wrapped in another. So it is looked for in one place, in the whole chain of
 what led to what, when a command has ended with it.
@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from groupspec.conformance import missing
 from groupspec.conformance.errors import InconclusiveProblem, Problem, UsageProblem
 
 SPEC: Final = Path(__file__).resolve().parents[1] / "spec"
@@ -69,12 +70,14 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def as_problem(error: BaseException) -> Problem | None:
-    """The message for it, if the machine or a machine file is the reason; None if it is our defect."""
+    """The message for it, if the machine, the install or a machine file is the reason; None if it is our defect."""
     if is_out_of_memory(error):
         return _no_memory()
     for each in chain(error):
         if isinstance(each, OSError) and each.errno in NEXT_STEPS:
             return refused(each)
+        if isinstance(each, ModuleNotFoundError) and (told := missing.as_problem(each)) is not None:
+            return told
     return _of_machine_file(error)
 
 

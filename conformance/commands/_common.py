@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import click
-import jsonschema
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -87,6 +86,8 @@ def _first_schema_problem(command: str, result: object) -> str:
     schema_file = SCHEMAS / f"{command}.json"
     if not schema_file.exists():
         return f"there is no schema {schema_file.name} in conformance/reports/schemas"
+    import jsonschema  # only here: it takes as long as everything else that a command without results imports
+
     validator = jsonschema.Draft202012Validator(json.loads(schema_file.read_text(encoding="utf-8")))
     error = jsonschema.exceptions.best_match(validator.iter_errors(result))
     return f"{error.json_path}: {error.message}" if error is not None else ""

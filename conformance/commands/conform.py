@@ -13,7 +13,6 @@ from groupspec.conformance.commands._common import json_option, progress, result
 from groupspec.conformance.commands._machines import completed
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.outputs import writable_folder, write_text
-from groupspec.conformance.reports.html import conform_page
 from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
 from groupspec.conformance.wire.campaign import Campaign, as_json, judged_again
 from groupspec.conformance.wire.case_run import CaseResult
@@ -116,6 +115,8 @@ def command(
         write_json("conform", result, report / "conform.json")
     show(results(), campaign, report)
     if report is not None:
+        from groupspec.conformance.reports.html import conform_page
+
         write_text(report / "report.html", conform_page(report))
         results().print(f"report: {report / 'report.html'}", markup=False)
     if campaign.stopped:

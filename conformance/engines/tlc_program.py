@@ -22,7 +22,7 @@ from groupspec.conformance.spark.java import java_home
 JAR_VARIABLE = "TLA2TOOLS_JAR"
 MINIMUM = (2, 15)
 START_LIMIT_S = 60.0
-INSTALL = "pip install 'groupspec[engines]', or set TLA2TOOLS_JAR to a tla2tools.jar"
+INSTALL = "pip install 'groupspec[verify]', or set TLA2TOOLS_JAR to a tla2tools.jar"
 
 Now = Callable[[str], None]
 """Is told, while something runs, how far it is."""

@@ -13,8 +13,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from groupspec.conformance.explain import addresses
-from groupspec.conformance.mutation import files as held_files
-from groupspec.conformance.mutation.lists import HELD_LATER, HYGIENE
+from groupspec.conformance.missing import in_checkout
 from groupspec.conformance.traces import trace_rules
 from groupspec.conformance.wire import scenarios  # noqa: F401 - registers the scenarios
 from groupspec.conformance.wire.scenario import SCENARIOS
@@ -184,12 +183,21 @@ def _rule(name: str) -> Explanation:
 
 
 def _held(rule: str) -> Iterator[Held]:
+    """What the kill matrix has for a rule; no wheel has the matrix."""
+    if not in_checkout():
+        return
+    from groupspec.conformance.mutation import files as held_files
+
     entry = held_files.committed()["rules"].get(rule, {"held": []})
     for one in entry["held"]:
         yield Held(one["breaker"], one["what"], tuple(one["checks"]))
 
 
 def _held_later(rule: str) -> str:
+    if not in_checkout():
+        return ""
+    from groupspec.conformance.mutation.lists import HELD_LATER, HYGIENE
+
     if rule in HYGIENE:
         return HYGIENE[rule]
     later = HELD_LATER.get(rule)

@@ -80,7 +80,7 @@ def build(source: str, optimise: str = "") -> Path:
             "there is no C compiler on this machine",
             "PATH, $CC",
             "cc, gcc or clang, or the wheel ziglang",
-            "install one (pip install 'groupspec[engines]'), or use engine=\"python\"",
+            "install one (pip install 'groupspec[verify]'), or use engine=\"python\"",
         )
     with tempfile.TemporaryDirectory(dir=library.parent) as folder:
         text, made = Path(folder, "model.c"), Path(folder, "model.so")

