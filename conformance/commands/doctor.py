@@ -178,7 +178,9 @@ def _spark(name: str, used_for: str, lack_costs: str, extra: str = "spark") -> C
 
 
 def _developer(name: str, used_for: str) -> Check:
-    return Check(name, used_for, f"`make test` cannot: {used_for}", "pip install 'groupspec[dev]'", _package(name), checkout=True)
+    return Check(
+        name, used_for, f"`make test` cannot: {used_for}", "pip install 'groupspec[dev]'", _package(name), checkout=True
+    )
 
 
 NO_SPARK = "`--engine spark` does not run; `--engine local` gives the same verdicts, one machine only"

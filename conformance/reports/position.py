@@ -14,8 +14,7 @@ from typing import Final
 
 import msgspec
 
-from groupspec.conformance.traces.projection import Projection
-from groupspec.conformance.traces.projection_cache import load
+from groupspec.conformance import missing
 from groupspec.conformance.traces.schema import ERROR_CODES, EVENT_CODES, Settings, TraceLine
 from groupspec.spec.compiler.table import Row, Table
 from groupspec.spec.compiler.tables import tables
@@ -67,12 +66,16 @@ class Position:
 
 
 def position(trace: Path, at_ms: float) -> Position | None:
-    """Where the run that `trace` recorded stood `at_ms` after its beginning; None when the trace does not tell.
+    """Where the run that `trace` recorded stood `at_ms` after its beginning.
+
+    None when the trace does not tell, or when the libraries of the extra `traces` are not installed.
 
     Args:
         trace: `trace.ndjson` of one run of the wire kit.
         at_ms: Milliseconds since the trace's first event.
     """
+    if not missing.has("traces"):
+        return None
     try:
         lines = [msgspec.json.decode(line, type=TraceLine) for line in trace.read_bytes().splitlines()]
     except (OSError, msgspec.DecodeError):
@@ -90,6 +93,9 @@ def position(trace: Path, at_ms: float) -> Position | None:
 
 def _states(lines: list[TraceLine], rebalance: str) -> tuple[str, ...]:
     """The states of the rebalance machine that explain these events; after an impossible one, anything may be."""
+    from groupspec.conformance.traces.projection import Projection  # only here: it needs the extra `traces`
+    from groupspec.conformance.traces.projection_cache import load
+
     projection = load()
     mode = Projection.mode("wire", rebalance == "eager")
     state = int(projection.start[mode])
